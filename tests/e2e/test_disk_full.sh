@@ -21,8 +21,11 @@ grep -q "$disk/run.assay" "$work/err" || fail "the sentence does not name the fi
 "$build/assay" report "$disk/run.assay" --json >"$work/report.json" || fail 'what was written cannot be read'
 /usr/bin/python3 -c 'import json, sys
 r = json.load(open(sys.argv[1]))
-assert r["summary"]["total_calls"] > 100, r["summary"]' "$work/report.json"
-rm "$disk/run.assay"
+assert r["summary"]["total_calls"] > 100, r["summary"]
+h = r["run"]["health"]
+assert h["lost"]["write_failed"] > 0 and h["lost_events"] == sum(h["lost"].values()) and not h["lost_unknown"], h' "$work/report.json"
+[ -e "$disk/run.assay.ring" ] || fail 'the ring, which has the account of what was lost, is gone'
+rm "$disk/run.assay" "$disk/run.assay.ring"
 
 # A file system with no room at all.
 dd if=/dev/zero of="$disk/ballast" bs=1k count=1000 2>/dev/null || true

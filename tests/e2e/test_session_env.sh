@@ -124,6 +124,10 @@ mkdir -p closed && echo text >closed/file
 exits 5 "a file that is not a run" env ASSAY_RUN=closed/file ./shared
 check "one line says so" grep -Eq '^assay: ASSAY_RUN: /.*closed/file exists and is not a run file.*; nothing is recorded$' err
 check "and only one" test "$(wc -l <err)" = 1
+escape=$(printf '\033')
+exits 5 "a name that a terminal would obey" env ASSAY_RUN="closed/file/n${escape}[31m.assay" ./shared
+check "the name is escaped" grep -qF 'n\x1b[31m' "$tmp/err"
+check "no escape sequence reaches the terminal" sh -c '! grep -q "$1" "$2"' - "$escape" "$tmp/err"
 exits 5 "a folder that cannot be" env ASSAY_RUN=closed/file/run.assay ./shared
 check "one line says so" grep -q '^assay: ASSAY_RUN: .*nothing is recorded$' err
 exits 5 "a path that is too long" env ASSAY_RUN="$(printf 'x%.0s' $(seq 5000))" ./shared

@@ -8,10 +8,13 @@
 #include <assay/manager.h>
 #include <assay/session.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -20,6 +23,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +118,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     close(fd);
 }
 
-/* A manager keeps files of /proc open, at numbers out of the way; docs/security.md says so. */
+/* A manager keeps files of /proc open, at numbers out of the way: see docs/security.md. */
 static bool is_manager_file(int fd, const char *target)
 {
     return guest_mode == GUEST_MANAGER && fd >= 900 && strncmp(target, "/proc/", 6) == 0;
@@ -579,6 +583,51 @@ static void p_fork_dup_over(void)
     guest_close();
 }
 
+static _Atomic bool marker_ended;
+
+static void *mark_much(void *unused)
+{
+    for (int i = 0; i < 400; i++)
+        guest_mark();
+    atomic_store(&marker_ended, true);
+    return unused;
+}
+
+/* A child that marks on one thread, while another puts a file of its own under every low number
+ * again and again. Nothing may come into that file, and no number of it may be closed. */
+static void replace_numbers(void)
+{
+    int own = fcntl(open("child.db", O_RDWR | O_CREAT, 0644), F_DUPFD, 50), closed = 0;
+    pthread_t thread;
+    struct stat st;
+
+    close_range(3, 49, 0);
+    pthread_create(&thread, NULL, mark_much, NULL);
+    while (!atomic_load(&marker_ended)) {
+        for (int fd = 3; fd < 8; fd++)
+            dup2(own, fd);
+        for (int fd = 3; fd < 8; fd++)
+            closed += close(fd) != 0;
+    }
+    pthread_join(thread, NULL);
+    fstat(own, &st);
+    say("bytes of others %d, closed by others %d\n", st.st_size != 0, closed);
+}
+
+static void p_fork_numbers_replaced(void)
+{
+    pid_t pid;
+
+    guest_open();
+    pid = fork();
+    if (pid == 0) {
+        replace_numbers();
+        _exit(0);
+    }
+    wait_for(pid);
+    guest_close();
+}
+
 static void p_thousand_forks(void)
 {
     int bad = 0;
@@ -969,6 +1018,76 @@ static void p_broken_pipe(void)
     guest_close();
 }
 
+/* A mark of a name that is new, in a handler on a stack of 8 KiB: the kernel's frame takes up to a
+ * half of it. */
+static void mark_on_small_stack(int number)
+{
+    (void)number;
+    if (guest_mode == GUEST_RECORDER) {
+        assay_instant("in a handler");
+        ASSAY_SCOPE("new in a handler");
+    }
+    guest_work();
+}
+
+static void raise_on_small_stack(void)
+{
+    enum { PAGE = 4096, SIZE = 2 * PAGE };
+    char *map = mmap(NULL, PAGE + SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t stack = {.ss_sp = map + PAGE, .ss_size = SIZE};
+    struct sigaction action = {.sa_flags = SA_ONSTACK};
+
+    action.sa_handler = mark_on_small_stack;
+    if (map == MAP_FAILED || mprotect(map + PAGE, SIZE, PROT_READ | PROT_WRITE) != 0 ||
+        sigaltstack(&stack, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0)
+        _exit(93);
+    for (int i = 0; i < 5000; i++) /* more than a chunk */
+        raise(SIGUSR1);
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, NULL);
+    signal(SIGUSR1, SIG_DFL);
+}
+
+static void *work_in_thread(void *unused)
+{
+    for (int i = 0; i < 5000; i++)
+        guest_work();
+    return unused;
+}
+
+static void mark_in_small_thread(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 16384);
+    if (pthread_create(&thread, &attributes, work_in_thread, NULL) != 0)
+        _exit(93);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+static void p_small_stacks(void)
+{
+    static void (*const mark[])(void) = {raise_on_small_stack, mark_in_small_thread};
+
+    guest_open();
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            mark[i]();
+            mark[1 - i]();
+            _exit(0);
+        }
+        wait_for(pid);
+        mark[i]();
+    }
+    guest_close();
+    guest_look("closed");
+}
+
 /* ---- ends ---- */
 
 static void say_last(void)
@@ -1082,6 +1201,139 @@ static void p_run_read(void)
     guest_look("closed");
 }
 
+/* ---- a plugin ---- */
+
+static void *guest_plugin;
+
+static void *plugin_symbol(const char *name)
+{
+    void *found = guest_plugin ? dlsym(guest_plugin, name) : NULL;
+
+    if (!found)
+        _exit(93);
+    return found;
+}
+
+static void plugin_load(void)
+{
+    const char *slash = strrchr(guest_self, '/');
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%.*s/libguest_plugin.so", slash ? (int)(slash - guest_self) : 1,
+             slash ? guest_self : ".");
+    guest_plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *work_in_plugin(void *go_on)
+{
+    void (*work)(int);
+
+    *(void **)&work = plugin_symbol("plugin_work");
+    work(1000);
+    pthread_barrier_wait(go_on); /* it has marked */
+    pthread_barrier_wait(go_on); /* the plugin is gone */
+    return NULL;
+}
+
+/* The plugin holds the recorder, and is unloaded while a thread that marked lives on; the session
+ * is not closed. */
+static void p_unload(void)
+{
+    int (*open_session)(const char *);
+    pthread_barrier_t go_on;
+    pthread_t thread;
+    pid_t pid;
+
+    plugin_load();
+    *(void **)&open_session = plugin_symbol("plugin_open");
+    if (guest_mode == GUEST_RECORDER && open_session("run.assay") < 0)
+        _exit(90);
+    pthread_barrier_init(&go_on, NULL, 2);
+    pthread_create(&thread, NULL, work_in_plugin, &go_on);
+    pthread_barrier_wait(&go_on);
+    say("unloaded %d\n", dlclose(guest_plugin));
+    guest_look("unloaded");
+    pid = fork();
+    if (pid == 0)
+        exit(8);
+    wait_for(pid);
+    pthread_barrier_wait(&go_on);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&go_on);
+    write_files("unload", 3);
+    guest_look("ended");
+}
+
+/* ---- filters ---- */
+
+static void install_filter(const struct sock_filter *filter, size_t n)
+{
+    union {
+        const struct sock_filter *in;
+        struct sock_filter *out;
+    } view = {.in = filter};
+    struct sock_fprog program = {(unsigned short)n, view.out};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+        _exit(93);
+}
+
+#define FILTER_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+#define FILTER_LET(call)                                                                           \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),                                         \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define FILTER_REFUSE(call)                                                                        \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),                                         \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+
+/* A worker that is killed at any call but its own and the two that docs/security.md names. */
+static void p_confined(void)
+{
+    static const struct sock_filter filter[] = {
+        FILTER_NUMBER,          FILTER_LET(write),
+        FILTER_LET(exit_group), FILTER_LET(rt_sigprocmask),
+        FILTER_LET(futex),      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+
+    guest_open();
+    guest_work(); /* the first mark makes more calls */
+    if (guest_mode != GUEST_MANAGER)
+        install_filter(filter, sizeof filter / sizeof *filter);
+    for (int i = 0; i < 9999; i++)
+        guest_work();
+    (void)!write(1, "worked\n", 7);
+    _exit(7);
+}
+
+/* As containers of some years ago have it: nobody gets an empty table of descriptors. */
+static void p_no_own_table(void)
+{
+    static const struct sock_filter filter[] = {FILTER_NUMBER, FILTER_REFUSE(close_range),
+                                                FILTER_REFUSE(unshare),
+                                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    pthread_t thread;
+    pid_t pid;
+
+    install_filter(filter, sizeof filter / sizeof *filter);
+    guest_open();
+    guest_mark();
+    close_all(3);
+    pthread_create(&thread, NULL, mark_in_thread, NULL);
+    pthread_join(thread, NULL);
+    write_files("table", 20);
+    pid = fork();
+    if (pid == 0) {
+        guest_mark();
+        write_files("child", 5);
+        guest_look("child");
+        exit(7);
+    }
+    wait_for(pid);
+    guest_look("open");
+    guest_close();
+    guest_look("closed");
+}
+
 /* ---- errno ---- */
 
 static void p_errno(void)
@@ -1158,6 +1410,7 @@ static const struct guest_program guest_program[] = {
     {"locked_memory", p_locked_memory, 2 * PER_MARK, NO_SANITIZER},
     {"fork", p_fork, 2 * PER_MARK, NEEDS_NOTHING},
     {"fork_dup_over", p_fork_dup_over, 0, NEEDS_NOTHING},
+    {"fork_numbers_replaced", p_fork_numbers_replaced, 0, NO_SANITIZER},
     {"thousand_forks", p_thousand_forks, PER_MARK, NEEDS_NOTHING},
     {"fork_in_thread", p_fork_in_thread, 2 * PER_MARK, NO_SANITIZER},
     {"vfork", p_vfork, PER_MARK, NEEDS_NOTHING},
@@ -1174,6 +1427,7 @@ static const struct guest_program guest_program[] = {
     {"cancel", p_cancel, -1, NO_SANITIZER},
     {"sigwait", p_sigwait, PER_MARK, NEEDS_NOTHING},
     {"broken_pipe", p_broken_pipe, 2 * PER_MARK, NEEDS_NOTHING},
+    {"small_stacks", p_small_stacks, 10000, NO_SANITIZER},
     {"exit_handlers", p_exit_handlers, -1, NEEDS_NOTHING},
     {"main_ends_first", p_main_ends_first, -1, NO_SANITIZER},
     {"killed", p_killed, PER_MARK, NEEDS_NOTHING},
@@ -1182,6 +1436,9 @@ static const struct guest_program guest_program[] = {
     {"exit_in_handler", p_exit_in_handler, PER_MARK + 1, NEEDS_NOTHING},
     {"run_removed", p_run_removed, -1, NEEDS_NOTHING},
     {"run_read", p_run_read, 2 * PER_MARK, NEEDS_NOTHING},
+    {"unload", p_unload, 1000, NO_SANITIZER},
+    {"confined", p_confined, 10000, NO_SANITIZER},
+    {"no_own_table", p_no_own_table, 5 * PER_MARK, NO_SANITIZER},
     {"errno", p_errno, 2999, NEEDS_NOTHING},
     {"not_dumpable", p_not_dumpable, 23 * PER_MARK, NEEDS_NOTHING},
 };

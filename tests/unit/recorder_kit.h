@@ -208,5 +208,10 @@ static inline void rec_wait(pid_t pid)
 #ifndef REC_TSAN
 #define REC_TSAN 0
 #endif
+#if REC_TSAN || defined(__SANITIZE_ADDRESS__)
+#define REC_SANITIZED true
+#else
+#define REC_SANITIZED false
+#endif
 
 #endif

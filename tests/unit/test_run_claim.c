@@ -65,7 +65,7 @@ static void the_second_gets_an_error_and_touches_nothing(void **state)
     assert_int_equal(stat("run.assay.ring", &after), 0);
     assert_true(before.st_ino == after.st_ino);
     assert_int_equal(rec_files(false), 2); /* no litter */
-    assert_true(as_run_claim_finish(&first));
+    assert_true(as_run_claim_finish(&first, false));
     as_run_claim_drop(&first);
     assert_int_equal(rec_files(false), 1);
 }
@@ -81,7 +81,7 @@ static void a_ring_alone_is_enough(void **state)
     unlink("run.assay");
     assert_int_equal(claim(&second, &err), ASSAY_ERR_STATE);
     as_run_claim_drop(&second);
-    assert_false(as_run_claim_finish(&first)); /* the run lost its name */
+    assert_false(as_run_claim_finish(&first, false)); /* the run lost its name */
     as_run_claim_drop(&first);
     assert_int_equal(rec_files(false), 0);
 }
@@ -116,7 +116,7 @@ static void expect_old_ring(const char *text)
         expect_file("run.assay.old.ring", text);
     else
         assert_int_not_equal(access("run.assay.old.ring", F_OK), 0);
-    assert_true(as_run_claim_finish(&c));
+    assert_true(as_run_claim_finish(&c, false));
     as_run_claim_drop(&c);
     rec_files(true);
 }
@@ -154,7 +154,7 @@ static void a_child_takes_the_next_free_name(void **state)
     assert_int_equal(as_run_claim_publish_free(&c, &err), ASSAY_OK);
     assert_string_equal(c.run, "run.3.assay");
     expect_file("run.assay", "ASSAYRUN of another container");
-    assert_true(as_run_claim_finish(&c));
+    assert_true(as_run_claim_finish(&c, false));
     as_run_claim_drop(&c);
     assert_int_equal(rec_files(false), 3);
 }

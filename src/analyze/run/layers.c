@@ -355,7 +355,8 @@ static void add_thread(struct as_layers *out, const struct as_thread_summary *t)
         out->last_ns = n->last_ns;
 }
 
-/* A closed session gave its own account; of any other, only what is said in place is known. */
+/* A closed session gave its own account, in its ring if need be; of any other, only what is said in
+ * place is known. */
 static void count_losses(struct as_layers *out)
 {
     const struct as_run_health *h = &out->run->health;
@@ -366,14 +367,15 @@ static void count_losses(struct as_layers *out)
         out->lost_unknown |= out->thread[i].lost_unknown && !h->closed;
     }
     if (h->closed) {
-        for (int i = 0; i < AS_LOSS_REASON_COUNT; i++)
-            out->lost_events += h->lost[i];
+        out->lost_events = as_run_health_lost(h);
         if (out->lost_events < h->told_lost) /* a block of losses was damaged */
             out->lost_events = h->told_lost;
         if (h->expected_events > h->events)
             out->lost_events += h->expected_events - h->events;
     } else {
         out->lost_events = seen + h->damaged_events + h->cut_events;
+        if (h->write_sys) /* all of them, those in place too */
+            out->lost_events = as_run_health_lost(h) + h->damaged_events;
         out->lost_unknown |=
             h->damaged_blocks > 0 || !h->ring_found; /* the last events were in the ring */
     }

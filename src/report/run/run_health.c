@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text/text.h"
 #include "report/page/page.h"
@@ -47,6 +48,10 @@ static void find_state(struct list *list, const struct as_run_health *h)
         add(list, "live", AS_HEALTH_NOTE,
             "still recording: process %ld is alive; this is what it has recorded so far",
             h->live_pid);
+    else if (!h->closed && h->write_sys)
+        add(list, "not_closed", AS_HEALTH_WARN,
+            "not closed: the run could not be written to its end (%s); %s recovered from its ring",
+            strerror(h->write_sys), COUNT(h->ring_events, "event"));
     else if (!h->closed && h->ring_found)
         add(list, "not_closed", AS_HEALTH_WARN,
             "not closed: the program ended without it; %s recovered from its ring",

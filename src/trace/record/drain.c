@@ -22,9 +22,15 @@
 /* Looks without anything to move, after which it sleeps until it is woken or due. */
 #define AS_IDLE_POLLS 100u
 
-/* Packs a chunk and writes it. False when that has to wait for a record on its way, which `now`
- * forbids: its thread has ended, or the session does. A full chunk of a living thread is padded to
- * its end. The file's lock is held. */
+/* Whether a chunk that cannot be written stays where it is, for whoever reads the ring. */
+static bool stays_in_ring(const struct as_lane *lane)
+{
+    return R.file.sys && lane->crash_safe && !R.ring_is_gone;
+}
+
+/* Packs a chunk and writes it. False when it stays in the ring, and when that has to wait for a
+ * record on its way, which `now` forbids: its thread has ended, or the session does. A full chunk
+ * of a living thread is padded to its end. The file's lock is held. */
 static bool write_chunk(struct as_lane *lane, const struct as_chunk *chunk, bool now)
 {
     struct as_chunk_packed packed = as_chunk_pack(chunk, R.packed);
@@ -36,8 +42,11 @@ static bool write_chunk(struct as_lane *lane, const struct as_chunk *chunk, bool
     lane->hole_waits = 0;
     as_recorder_put_sites();
     if (packed.n_records &&
-        !as_recorder_put(AS_BLOCK_EVENTS, R.packed, packed.size, packed.n_records))
+        !as_recorder_put(AS_BLOCK_EVENTS, R.packed, packed.size, packed.n_records)) {
+        if (stays_in_ring(lane))
+            return false;
         atomic_fetch_add(&R.lost[AS_LOSS_WRITE], packed.n_records);
+    }
     lane->after_drained = chunk->sequence + 1;
     return true;
 }
@@ -59,7 +68,8 @@ static bool move_next(struct as_lane *lane, bool all)
 
     pthread_mutex_lock(&R.file_lock);
     index = (uint32_t)(lane->drained % lane->n_chunks);
-    if (is_ready(lane, index, all) && write_chunk(lane, &lane->chunk[index], all || sealed)) {
+    if (!stays_in_ring(lane) && is_ready(lane, index, all) &&
+        write_chunk(lane, &lane->chunk[index], all || sealed)) {
         atomic_store_explicit(&lane->head->state[index], AS_CHUNK_FREE, memory_order_release);
         lane->drained++;
         moved = true;
@@ -143,6 +153,16 @@ bool as_drain_lane(struct as_lane *lane, bool all)
         atomic_store(&lane->sealed, 0);
     }
     return moved;
+}
+
+static void drain_work(void *lane)
+{
+    (void)as_drain_lane(lane, false);
+}
+
+void as_drain_inline(struct as_lane *lane)
+{
+    as_guest_call(drain_work, lane);
 }
 
 bool as_drain_lanes(bool all)

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "trace/record/own_task.h"
 #include "trace/record/run_claim.h"
 #include "trace/record/site_table.h"
 
@@ -41,6 +42,8 @@
 
 enum keeper_word { KEEPER_WAITS, KEEPER_ALONE, KEEPER_STOPS };
 
+enum thread_state { THREAD_BEGINS, THREAD_SETTLED, THREAD_REFUSED };
+
 enum call_state { CALL_NONE, CALL_POSTED, CALL_RUNNING, CALL_DONE };
 
 static struct {
@@ -51,7 +54,7 @@ static struct {
     bool keeps;
     _Atomic uint32_t alone; /* enum keeper_word */
     bool own_table;
-    _Atomic uint32_t settled;
+    _Atomic uint32_t settled; /* enum thread_state */
 
     _Atomic uint32_t wake;
     _Atomic uint32_t sleeping;
@@ -64,10 +67,13 @@ static struct {
 
     void (*main)(void);
     void (*retire)(void);
-    struct as_run_claim files; /* descriptors: of the own table, or while files are made */
+    struct as_run_claim files; /* descriptors: of the thread's table, or of the task of rule 2 */
     bool created;              /* made, and not yet in place */
     char folder[PATH_MAX];     /* absolute; for rule 2 */
-    int lock_fd;               /* of rule 2; -1: none */
+    int lock_fd;               /* of rule 2, in the program's table; -1: none */
+    struct as_file_id lock_id;
+    _Atomic uintptr_t caller; /* rule 2: the thread that a call is done for */
+    bool may_open;            /* and whether that call may use files */
     int proc[AS_GUEST_PROC_COUNT];
 } guest = {.call_lock = PTHREAD_MUTEX_INITIALIZER,
            .files = {.folder = -1, .run_fd = -1, .ring_fd = -1},
@@ -114,15 +120,59 @@ void as_guest_sleep(uint32_t seen, uint64_t most_ns)
     atomic_store(&guest.sleeping, 0);
 }
 
+bool as_guest_has_thread(void)
+{
+    return atomic_load(&guest.runs);
+}
+
+/* The task of rule 2 has the thread-local memory of the thread it works for. */
 bool as_guest_is_here(void)
 {
-    return !atomic_load(&guest.runs) || pthread_equal(guest.thread, pthread_self());
+    return atomic_load(&guest.runs) ? pthread_equal(guest.thread, pthread_self())
+                                    : atomic_load(&guest.caller) == (uintptr_t)pthread_self();
+}
+
+static void close_files(void)
+{
+    as_quiet_close(&guest.files.ring_fd);
+    as_quiet_close(&guest.files.run_fd);
+    as_quiet_close(&guest.files.folder);
+}
+
+static void work_apart(void *unused)
+{
+    (void)unused;
+    guest.work(guest.argument);
+    close_files();
+}
+
+/* Rule 2. Without a task the work is done here, and with files only when no other thread is there
+ * who could put another file under the number of ours. */
+static void call_apart(void)
+{
+    guest.may_open = true;
+    atomic_store(&guest.caller, (uintptr_t)pthread_self());
+    if (!as_own_task_run(work_apart, NULL)) {
+        guest.may_open = as_is_only_thread();
+        as_own_stack_run(work_apart, NULL);
+    }
+    atomic_store(&guest.caller, 0);
+}
+
+static void call_thread(void)
+{
+    uint32_t state;
+
+    atomic_store(&guest.call, CALL_POSTED);
+    as_guest_wake();
+    while ((state = atomic_load(&guest.call)) != CALL_DONE)
+        as_futex_wait(&guest.call, state, MOST_PATIENT_NS);
+    atomic_store(&guest.call, CALL_NONE);
 }
 
 void as_guest_call(void (*work)(void *), void *argument)
 {
     struct as_held held;
-    uint32_t state;
 
     as_signals_block(&held); /* a handler that forks would wait for the lock */
     if (as_guest_is_here()) {
@@ -133,11 +183,10 @@ void as_guest_call(void (*work)(void *), void *argument)
     pthread_mutex_lock(&guest.call_lock);
     guest.work = work;
     guest.argument = argument;
-    atomic_store(&guest.call, CALL_POSTED);
-    as_guest_wake();
-    while ((state = atomic_load(&guest.call)) != CALL_DONE)
-        as_futex_wait(&guest.call, state, MOST_PATIENT_NS);
-    atomic_store(&guest.call, CALL_NONE);
+    if (atomic_load(&guest.runs))
+        call_thread();
+    else
+        call_apart();
     pthread_mutex_unlock(&guest.call_lock);
     as_signals_restore(&held);
 }
@@ -211,14 +260,18 @@ static void open_proc(void)
 
 static void *thread_main(void *unused)
 {
+    bool own;
+
     (void)unused;
     guest.own_table = unshare_table();
     if (guest.own_table)
         open_proc();
     prctl(PR_SET_NAME, "assay-trace");
-    atomic_store(&guest.settled, 1);
+    own = guest.own_table;
+    atomic_store(&guest.settled, own ? THREAD_SETTLED : THREAD_REFUSED);
     as_futex_wake(&guest.settled);
-    guest.main();
+    if (own)
+        guest.main();
     return NULL;
 }
 
@@ -240,10 +293,17 @@ static bool create_thread(pthread_t *thread, void *(*main)(void *))
     return ok;
 }
 
+bool as_guest_prepare(void)
+{
+    return as_own_task_prepare();
+}
+
 bool as_guest_start(void (*main)(void), void (*retire)(void))
 {
+    uint32_t state;
+
     atomic_store(&guest.stop, false);
-    atomic_store(&guest.settled, 0);
+    atomic_store(&guest.settled, THREAD_BEGINS);
     atomic_store(&guest.call, CALL_NONE);
     atomic_store(&guest.satisfied, atomic_load(&guest.needed));
     guest.main = main;
@@ -251,9 +311,13 @@ bool as_guest_start(void (*main)(void), void (*retire)(void))
     guest.own_table = guest.keeps = false;
     if (!create_thread(&guest.thread, thread_main))
         return false;
+    while ((state = atomic_load(&guest.settled)) == THREAD_BEGINS)
+        as_futex_wait(&guest.settled, THREAD_BEGINS, MOST_PATIENT_NS);
+    if (state == THREAD_REFUSED) {
+        pthread_join(guest.thread, NULL);
+        return false;
+    }
     atomic_fetch_add(&as_own_threads, 1);
-    while (!atomic_load(&guest.settled))
-        as_futex_wait(&guest.settled, 0, MOST_PATIENT_NS);
     atomic_store(&guest.runs, true);
     return true;
 }
@@ -336,9 +400,7 @@ static void leave(void *unused)
 static void leave_with_files(void *unused)
 {
     (void)as_quiet_chmod(guest.files.ring_fd, 0600);
-    as_quiet_close(&guest.files.ring_fd);
-    as_quiet_close(&guest.files.run_fd);
-    as_quiet_close(&guest.files.folder);
+    close_files();
     leave(unused);
 }
 
@@ -379,16 +441,6 @@ void as_guest_unlock(void)
 
 /* ---- files ---- */
 
-/* Closes a number of the program's table that was ours, if it still is. */
-static void shut_own(int *fd, const struct as_file_id *own)
-{
-    struct as_file_id id;
-
-    if (*fd >= 0 && as_quiet_identify(*fd, &id) && as_file_is_same(&id, own))
-        as_quiet_close(fd);
-    *fd = -1;
-}
-
 static void forget_files(void)
 {
     guest.files = AS_RUN_CLAIM_NONE;
@@ -403,63 +455,11 @@ void as_guest_forget(void)
     atomic_store(&guest.runs, false);
     atomic_store(&guest.call, CALL_NONE);
     atomic_store(&guest.sleeping, 0);
+    atomic_store(&guest.caller, 0);
     guest.own_table = guest.keeps = false;
     guest.proc[AS_GUEST_STAT] = guest.proc[AS_GUEST_STATM] = -1;
-    shut_own(&guest.lock_fd, &guest.files.ring_id);
+    as_guest_release();
     forget_files();
-}
-
-int as_guest_create(const char *path, const char *shown, struct assay_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    int rc = as_run_claim_open(&guest.files, path, shown, err);
-
-    (void)snprintf(guest.folder, sizeof guest.folder, "%.*s/", slash ? (int)(slash - path) : 1,
-                   slash ? path : ".");
-    guest.created = true;
-    if (rc < 0)
-        as_guest_drop();
-    return rc;
-}
-
-void as_guest_drop(void)
-{
-    as_run_claim_drop(&guest.files);
-    shut_own(&guest.lock_fd, &guest.files.ring_id);
-    forget_files();
-}
-
-/* Nothing stays open in the program's table but, for a session of its own, the lock. */
-static void let_go(bool child)
-{
-    if (!child)
-        guest.lock_fd = as_quiet_raise(guest.files.ring_fd, false);
-    as_quiet_close(&guest.files.ring_fd);
-    as_quiet_close(&guest.files.run_fd);
-    as_quiet_close(&guest.files.folder);
-}
-
-int as_guest_publish(bool child, char path[PATH_MAX], struct assay_error *err)
-{
-    struct as_run_claim *files = &guest.files;
-    size_t above = strlen(guest.folder);
-    int rc = child ? as_run_claim_publish_free(files, err) : as_run_claim_publish(files, err);
-
-    if (rc < 0)
-        return rc;
-    guest.created = false;
-    if (child && above + strlen(files->run) < PATH_MAX)
-        memcpy(path + above, files->run, strlen(files->run) + 1); /* it may have got a number */
-    if (guest.own_table)
-        (void)as_quiet_chmod(files->ring_fd, RING_SEALED);
-    else
-        let_go(child);
-    return ASSAY_OK;
-}
-
-static bool is_held(void)
-{
-    return guest.own_table || guest.created;
 }
 
 /* Rule 2: the file of that name, if it still is that one. */
@@ -469,7 +469,7 @@ static int reopen(const char *name, const struct as_file_id *own)
     struct as_file_id id;
     int fd;
 
-    if (own->inode == 0 ||
+    if (own->inode == 0 || !guest.may_open ||
         snprintf(path, sizeof path, "%s%s", guest.folder, name) >= (int)sizeof path) {
         errno = EBADF;
         return -1;
@@ -484,37 +484,136 @@ static int reopen(const char *name, const struct as_file_id *own)
 
 int as_guest_borrow_run(void)
 {
-    return is_held() ? guest.files.run_fd : reopen(guest.files.run, &guest.files.run_id);
+    struct as_run_claim *f = &guest.files;
+
+    if (!guest.own_table && f->run_fd < 0)
+        f->run_fd = reopen(f->temp_run[0] ? f->temp_run : f->run, &f->run_id);
+    return f->run_fd;
 }
 
 int as_guest_borrow_ring(void)
 {
-    return is_held() ? guest.files.ring_fd : reopen(guest.files.ring, &guest.files.ring_id);
+    struct as_run_claim *f = &guest.files;
+
+    if (!guest.own_table && f->ring_fd < 0)
+        f->ring_fd = reopen(f->temp_ring[0] ? f->temp_ring : f->ring, &f->ring_id);
+    return f->ring_fd;
 }
 
-void as_guest_give_back(int *fd)
+static bool borrow_folder(void)
 {
-    if (!is_held())
-        as_quiet_close(fd);
-    *fd = -1;
+    struct as_run_claim *f = &guest.files;
+
+    if (!guest.own_table && f->folder < 0 && guest.may_open && guest.folder[0])
+        f->folder = as_quiet_open(AT_FDCWD, guest.folder, O_PATH | O_DIRECTORY, 0);
+    return f->folder >= 0;
 }
 
-bool as_guest_finish(void)
+int as_guest_create(const char *path, const char *shown, struct assay_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    int rc;
+
+    if (!guest.own_table && !guest.may_open)
+        return as_fail(err, ASSAY_ERR_LIMIT,
+                       "cannot create %s: the recorder gets no thread, and the program has several",
+                       shown);
+    rc = as_run_claim_open(&guest.files, path, shown, err);
+    (void)snprintf(guest.folder, sizeof guest.folder, "%.*s/", slash ? (int)(slash - path) : 1,
+                   slash ? path : ".");
+    guest.created = true;
+    if (rc < 0)
+        as_guest_drop();
+    return rc;
+}
+
+void as_guest_drop(void)
+{
+    (void)borrow_folder();
+    as_run_claim_drop(&guest.files);
+    forget_files();
+}
+
+/* The number is used while nobody else is there who could give it another meaning. */
+static void hold_lock(void)
+{
+    struct as_run_claim *f = &guest.files;
+    int fd = as_guest_borrow_ring();
+
+    guest.lock_id = f->ring_id;
+    guest.lock_fd = fd < 0 ? -1 : as_quiet_raise(fd, false);
+    if (guest.lock_fd >= 0)
+        (void)as_quiet_lock(guest.lock_fd);
+    as_quiet_close(&f->ring_fd);
+}
+
+void as_guest_hold(void)
+{
+    struct as_held held;
+
+    as_signals_block(&held);
+    guest.may_open = as_is_only_thread();
+    if (!atomic_load(&guest.runs) && guest.may_open && guest.created)
+        hold_lock();
+    as_signals_restore(&held);
+}
+
+void as_guest_release(void)
+{
+    struct as_file_id id;
+    struct as_held held;
+
+    if (guest.lock_fd < 0)
+        return;
+    as_signals_block(&held);
+    if (as_is_only_thread() && as_quiet_identify(guest.lock_fd, &id) &&
+        as_file_is_same(&id, &guest.lock_id))
+        as_quiet_close(&guest.lock_fd);
+    guest.lock_fd = -1;
+    as_signals_restore(&held);
+}
+
+int as_guest_publish(bool child, char path[PATH_MAX], struct assay_error *err)
+{
+    struct as_run_claim *files = &guest.files;
+    size_t above = strlen(guest.folder);
+    int rc;
+
+    if (as_guest_borrow_run() < 0 || as_guest_borrow_ring() < 0 || !borrow_folder())
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s in place", files->path);
+    if (!guest.own_table)
+        (void)as_quiet_lock(files->ring_fd); /* refused when as_guest_hold() has it */
+    rc = child ? as_run_claim_publish_free(files, err) : as_run_claim_publish(files, err);
+    if (rc < 0)
+        return rc;
+    guest.created = false;
+    if (child && above + strlen(files->run) < PATH_MAX)
+        memcpy(path + above, files->run, strlen(files->run) + 1); /* it may have got a number */
+    if (guest.own_table)
+        (void)as_quiet_chmod(files->ring_fd, RING_SEALED);
+    return ASSAY_OK;
+}
+
+bool as_guest_is_in_place(void)
+{
+    const struct as_run_claim *f = &guest.files;
+    struct as_file_id run, ring;
+
+    return borrow_folder() && as_quiet_identify_at(f->folder, f->run, &run) &&
+           as_file_is_same(&run, &f->run_id) && as_quiet_identify_at(f->folder, f->ring, &ring) &&
+           as_file_is_same(&ring, &f->ring_id);
+}
+
+bool as_guest_finish(bool keeps_ring)
 {
     struct as_run_claim *files = &guest.files;
     int run = as_guest_borrow_run();
     bool in_place = false;
-    char folder[PATH_MAX];
 
     if (run >= 0)
         (void)as_quiet_sync(run);
-    as_guest_give_back(&run);
-    if (!is_held()) {
-        memcpy(folder, guest.folder, sizeof folder);
-        files->folder = as_quiet_open(AT_FDCWD, folder, O_PATH | O_DIRECTORY, 0);
-    }
-    if (files->folder >= 0)
-        in_place = as_run_claim_finish(files);
+    if (borrow_folder())
+        in_place = as_run_claim_finish(files, keeps_ring);
     files->has_ring = false;
     as_guest_drop();
     return in_place;
@@ -522,11 +621,13 @@ bool as_guest_finish(void)
 
 bool as_guest_read_proc(enum as_guest_proc which, char *text, size_t size)
 {
-    int fd = guest.own_table ? guest.proc[which]
-                             : as_quiet_open(AT_FDCWD, proc_path[which], O_RDONLY, 0);
     struct iovec part = {text, size - 1};
-    ssize_t n = fd < 0 ? -1 : (ssize_t)syscall(SYS_preadv, fd, &part, 1, 0L, 0L);
+    int fd = guest.proc[which];
+    ssize_t n;
 
+    if (!guest.own_table)
+        fd = guest.may_open ? as_quiet_open(AT_FDCWD, proc_path[which], O_RDONLY, 0) : -1;
+    n = fd < 0 ? -1 : (ssize_t)syscall(SYS_preadv, fd, &part, 1, 0L, 0L);
     if (!guest.own_table)
         as_quiet_close(&fd);
     text[n > 0 ? n : 0] = '\0';

@@ -104,7 +104,7 @@ void as_lane_release(bool thread_ends_now)
     atomic_store(&lane->sealed, 1);
     atomic_store(&lane->owned, 0);
     if (R.drains_inline)
-        as_drain_lane(lane, false);
+        as_drain_inline(lane);
     else
         as_guest_wake();
 }
@@ -129,7 +129,6 @@ struct as_lane *as_lane_make(void)
     int fd = as_guest_borrow_ring();
     struct as_lane *lane = as_lane_map(fd, R.next_index, R.n_chunks);
 
-    as_guest_give_back(&fd);
     if (lane && lane->crash_safe)
         R.next_index++;
     if (lane)
@@ -137,13 +136,20 @@ struct as_lane *as_lane_make(void)
     return lane;
 }
 
+void as_lane_make_work(void *lane)
+{
+    *(struct as_lane **)lane = as_lane_make();
+}
+
 /* One that stands ready, or is made ready in time; else memory that does not outlive a kill. */
 static struct as_lane *new_lane(void)
 {
-    struct as_lane *lane;
+    struct as_lane *lane = NULL;
 
-    if (as_guest_is_here())
-        return as_lane_make();
+    if (!as_guest_has_thread()) {
+        as_guest_call(as_lane_make_work, &lane);
+        return lane;
+    }
     atomic_store(&R.keeps_spare, true);
     lane = atomic_exchange(&R.spare, NULL);
     if (!lane) {
@@ -168,7 +174,7 @@ static struct as_lane *find_lane(void)
         if (!atomic_load(&R.lane[i]->owned) && !atomic_load(&R.lane[i]->sealed))
             return R.lane[i];
     }
-    if (n == AS_MAX_LANES)
+    if (n == AS_MAX_LANES || atomic_load(&R.failed))
         return NULL;
     lane = new_lane();
     if (!lane)
@@ -199,10 +205,10 @@ static struct as_lane *take_lane(void)
     lane->drains_inline = R.drains_inline;
     lane->head->thread = lane->thread;
     announce_thread(lane);
-    if (as_guest_is_here())
-        as_drain_lane(lane, false);
-    else
+    if (as_guest_has_thread())
         as_guest_need();
+    else
+        as_drain_inline(lane);
     pthread_setspecific(lane_key, lane);
     assay_lane_.ring = lane;
 out:
@@ -287,8 +293,8 @@ void as_lane_tell_loss(struct as_lane *lane, uint64_t thread, uint64_t sequence)
     to = as_put_u64le(to, event[0].time);
     to = as_event_encode(&coder, &event[0], to);
     to = as_event_encode(&coder, &event[1], to);
-    as_recorder_write(AS_BLOCK_EVENTS, bytes, (size_t)(to - bytes), 2);
-    atomic_fetch_sub_explicit(&head->lost, lost, memory_order_release);
+    if (as_recorder_write(AS_BLOCK_EVENTS, bytes, (size_t)(to - bytes), 2))
+        atomic_fetch_sub_explicit(&head->lost, lost, memory_order_release);
 }
 
 /* Waits until the mover gave the chunk back, or the session ended. */
@@ -299,7 +305,7 @@ static bool wait_for(struct as_lane *lane, uint32_t index)
 
         if (as_fill_is_free(lane, index))
             return true;
-        if (!is_live(lane))
+        if (!is_live(lane) || atomic_load(&R.failed))
             return false;
         as_guest_wake();
         as_futex_wait(&lane->freed, freed, 100000000);
@@ -317,7 +323,7 @@ static bool next_chunk(struct as_lane *lane)
         as_layer_now_before_seal();
         as_fill_seal(lane);
         if (lane->drains_inline)
-            as_drain_lane(lane, false);
+            as_drain_inline(lane);
         else if (as_fill_is_half_full(lane))
             as_guest_wake(); /* the ring is safe as it is */
     }

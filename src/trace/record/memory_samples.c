@@ -67,7 +67,8 @@ static void write_sample(void)
     to = put_sample(&coder, ticks, samples.rss, resident * page, to);
     to = put_sample(&coder, ticks, samples.anonymous,
                     resident > shared ? (resident - shared) * page : 0, to);
-    as_recorder_write(AS_BLOCK_EVENTS, block, (size_t)(to - block), 4);
+    if (!as_recorder_write(AS_BLOCK_EVENTS, block, (size_t)(to - block), 4))
+        atomic_fetch_add(&as_recorder.lost[AS_LOSS_WRITE], 4);
 }
 
 static void announce(void)

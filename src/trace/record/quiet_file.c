@@ -104,6 +104,29 @@ ssize_t as_quiet_write(int fd, const struct iovec *part, int n_parts, uint64_t o
     return syscall(SYS_pwritev, fd, part, n_parts, LOW(offset), HIGH(offset));
 }
 
+bool as_quiet_write_all(int fd, const void *from, size_t size, uint64_t offset)
+{
+    union {
+        const void *in;
+        char *out;
+    } view = {.in = from}; /* pwritev takes a pointer to non-const and does not write */
+    size_t done = 0;
+
+    while (done < size) {
+        struct iovec part = {view.out + done, size - done};
+        ssize_t n = as_quiet_write(fd, &part, 1, offset + done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            errno = n == 0 ? ENOSPC : errno;
+            return false;
+        }
+        done += (size_t)n;
+    }
+    return true;
+}
+
 static bool repeat(long (*call)(int, uint64_t), int fd, uint64_t number)
 {
     long rc;
@@ -149,21 +172,14 @@ bool as_quiet_chmod(int fd, mode_t mode)
 static bool write_zeros(int fd, uint64_t offset, size_t bytes)
 {
     static const uint8_t zeros[4096];
-    union {
-        const void *in;
-        void *out;
-    } view = {.in = zeros};
 
     while (bytes > 0) {
-        struct iovec part = {view.out, bytes < sizeof zeros ? bytes : sizeof zeros};
-        ssize_t n = as_quiet_write(fd, &part, 1, offset);
+        size_t n = bytes < sizeof zeros ? bytes : sizeof zeros;
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
+        if (!as_quiet_write_all(fd, zeros, n, offset))
             return false;
-        offset += (uint64_t)n;
-        bytes -= (size_t)n;
+        offset += n;
+        bytes -= n;
     }
     return true;
 }

@@ -30,6 +30,8 @@ int as_quiet_raise(int fd, bool closes);
 
 ssize_t as_quiet_read(int fd, void *to, size_t size, uint64_t offset);
 ssize_t as_quiet_write(int fd, const struct iovec *part, int n_parts, uint64_t offset);
+/* All of it, whatever signals and short writes say. */
+bool as_quiet_write_all(int fd, const void *from, size_t size, uint64_t offset);
 bool as_quiet_truncate(int fd, uint64_t size);
 bool as_quiet_sync(int fd);
 bool as_quiet_chmod(int fd, mode_t mode);

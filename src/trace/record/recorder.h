@@ -61,6 +61,11 @@ struct as_recorder {
     uint8_t *packed; /* where a chunk is encoded */
     _Atomic uint64_t lost[AS_LOSS_REASON_COUNT];
 
+    /* The run cannot be written any more: what the ring file has stays there, and nothing comes to
+     * it for which there is no capacity. */
+    _Atomic bool failed;
+    bool ring_is_gone; /* under the file's lock: nor can the ring be kept */
+
     /* Names that the file lacks: from `sites_at`, under the file's lock, to `sites_to`. */
     const uint8_t *sites_at;
     _Atomic(const uint8_t *) sites_to;
@@ -109,6 +114,9 @@ bool as_drain_lanes(bool all);
 /* The same for one lane. */
 bool as_drain_lane(struct as_lane *lane, bool all);
 
+/* The same by a thread that marks, where there is no other to do it. */
+void as_drain_inline(struct as_lane *lane);
+
 /* What the recorder's thread does. */
 void as_mover_main(void);
 
@@ -117,6 +125,9 @@ void as_mover_retire(void);
 
 /* Maps a lane of the ring; under no lock but the session's, or by the recorder's thread. */
 struct as_lane *as_lane_make(void);
+
+/* The same by as_guest_call(), into `*lane`. */
+void as_lane_make_work(void *lane);
 
 /* ---- session.c ---- */
 

@@ -2,6 +2,7 @@
  * that they outlive a kill. One lane a thread; nothing here allocates from the heap. */
 #include "trace/record/ring.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,16 +16,29 @@ int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
     struct as_ring_header header = {
         .version = AS_RING_VERSION, .n_chunks = n_chunks, .pid = (uint64_t)getpid()};
     struct as_file_limit limit;
-    ssize_t written;
+    bool ok;
 
     memcpy(header.magic, AS_RING_MAGIC, sizeof header.magic);
     memcpy(header.id, id, AS_RUN_ID_BYTES);
     as_file_limit_enter(&limit);
-    written = as_quiet_write(fd, &(struct iovec){&header, sizeof header}, 1, 0);
+    ok = as_quiet_write_all(fd, &header, sizeof header, 0);
     as_file_limit_leave(&limit);
-    if (written != (ssize_t)sizeof header)
+    if (!ok)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write the ring file");
     return ASSAY_OK;
+}
+
+bool as_ring_tell_end(int fd, int sys, const uint64_t lost[AS_LOSS_REASON_COUNT])
+{
+    uint64_t end[1 + AS_LOSS_REASON_COUNT] = {(uint64_t)sys};
+    struct as_file_limit limit;
+    bool ok;
+
+    memcpy(end + 1, lost, sizeof *lost * AS_LOSS_REASON_COUNT);
+    as_file_limit_enter(&limit);
+    ok = as_quiet_write_all(fd, end, sizeof end, offsetof(struct as_ring_header, sys));
+    as_file_limit_leave(&limit);
+    return ok;
 }
 
 /* A store into a hole of a full file system would be a SIGBUS in the program we measure: reserve

@@ -2,7 +2,9 @@
  * that they outlive a kill. One lane a thread; nothing here allocates from the heap.
  *
  *   ring file = header (4096 bytes) lane*
- *   header    = "ASSAYRNG" u32 version u32 n_chunks u8 id[16] u64 pid, rest zero; native byte order
+ *   header    = "ASSAYRNG" u32 version u32 n_chunks u8 id[16] u64 pid, then, of a session that was
+ *               closed and could not write its run to the end, u64 errno u64 lost[4] (by reason,
+ *               run_format.h), rest zero; native byte order
  *   lane      = lane header (4096 bytes) chunk * n_chunks
  *   chunk     = 64 KiB: u64 tag, u64 sequence, u64 thread, u64 zero[5], then 4076 records of 16
  * bytes, 256 bytes unused
@@ -39,6 +41,8 @@ struct as_ring_header {
     uint32_t version, n_chunks;
     uint8_t id[AS_RUN_ID_BYTES];
     uint64_t pid;
+    uint64_t sys; /* why the run lacks its end; 0: closed otherwise, or not at all */
+    uint64_t lost[AS_LOSS_REASON_COUNT];
 };
 
 /* The first page of a lane. */
@@ -85,6 +89,9 @@ struct as_lane {
 /* Creates the ring file on `fd` (empty, writable). */
 AS_MUST_USE int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
                                struct assay_error *err);
+
+/* Says in the ring how the session ended whose run could not be written. */
+bool as_ring_tell_end(int fd, int sys, const uint64_t lost[AS_LOSS_REASON_COUNT]);
 
 /* Maps lane number `index` of the ring file, growing it; falls back to private memory when the file
  * cannot grow. NULL when there is no memory either. */

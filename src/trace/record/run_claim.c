@@ -374,14 +374,15 @@ int as_run_claim_publish_free(struct as_run_claim *c, struct assay_error *err)
 
 /* ---- ending ---- */
 
-bool as_run_claim_finish(const struct as_run_claim *c)
+bool as_run_claim_finish(const struct as_run_claim *c, bool keeps_ring)
 {
     struct as_file_id there;
     bool in_place =
         as_quiet_identify_at(c->folder, c->run, &there) && as_file_is_same(&there, &c->run_id);
 
     /* Never shortened: a thread in the middle of a mark may still store into its mapping. */
-    (void)as_quiet_remove(c->folder, c->ring, &c->ring_id);
+    if (!keeps_ring)
+        (void)as_quiet_remove(c->folder, c->ring, &c->ring_id);
     return in_place;
 }
 

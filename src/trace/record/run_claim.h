@@ -54,9 +54,9 @@ AS_MUST_USE int as_run_claim_publish_free(struct as_run_claim *claim, struct ass
 /* Removes what was made and is not in place, and closes everything. */
 void as_run_claim_drop(struct as_run_claim *claim);
 
-/* Ends the recording: the ring goes, if it still is ours. False when the run is not under its name
- * any more. */
-bool as_run_claim_finish(const struct as_run_claim *claim);
+/* Ends the recording: the ring goes, if it still is ours, unless it is to be kept. False when the
+ * run is not under its name any more. */
+bool as_run_claim_finish(const struct as_run_claim *claim, bool keeps_ring);
 
 /* As as_run_path_check(), for a name in a folder. */
 AS_MUST_USE int as_run_claim_check(int folder, const char *name, const char *shown,

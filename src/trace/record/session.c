@@ -51,7 +51,9 @@ bool as_recorder_put(uint16_t kind, const void *payload, size_t size, uint32_t r
     if (R.file.fd < 0)
         R.file.sys = errno;
     ok = as_run_writer_add(&R.file, kind, payload, size, records);
-    as_guest_give_back(&R.file.fd);
+    if (R.file.sys)
+        atomic_store(&R.failed, true);
+    R.file.fd = -1;
     return ok;
 }
 
@@ -115,6 +117,14 @@ static bool is_owner(void)
     return atomic_load_explicit(&R.owner, memory_order_relaxed) == getpid();
 }
 
+static void put_sites(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&R.file_lock);
+    as_recorder_put_sites();
+    pthread_mutex_unlock(&R.file_lock);
+}
+
 /* A name is in the file before the first event that uses it, so that a kill in between costs
  * nothing. Should the recorder's thread not come to run for long, it is written with the events. */
 static void sites_to_file(const void *entries, size_t size)
@@ -124,13 +134,10 @@ static void sites_to_file(const void *entries, size_t size)
     atomic_store_explicit(&R.sites_to, (const uint8_t *)entries + size, memory_order_release);
     if (!is_owner())
         return;
-    if (!as_guest_is_here()) {
+    if (as_guest_has_thread() && !as_guest_is_here())
         as_guest_need();
-        return;
-    }
-    pthread_mutex_lock(&R.file_lock);
-    as_recorder_put_sites();
-    pthread_mutex_unlock(&R.file_lock);
+    else
+        as_guest_call(put_sites, NULL);
 }
 
 /* ---- fork ---- */
@@ -180,6 +187,7 @@ static void leave_parent(bool follow)
     as_guest_forget();
     if (!was_open)
         return;
+    as_sites_follow(NULL); /* until the child has a file, which gets all names then */
     for (uint32_t i = 0; i < R.n_lanes; i++) {
         if (R.lane[i] == assay_lane_.ring)
             as_lane_detach(R.lane[i]);
@@ -237,6 +245,8 @@ static int create_files(const char *path, struct assay_error *err)
         return rc;
     fd = as_guest_borrow_run();
     rc = as_run_writer_open(&R.file, fd, &R.header, err);
+    atomic_store(&R.failed, false);
+    R.ring_is_gone = false;
     R.file.fd = -1;
     if (rc < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
@@ -271,11 +281,6 @@ static void drop_work(void *unused)
     R.file.fd = -1;
 }
 
-static void make_lane_work(void *lane)
-{
-    *(struct as_lane **)lane = as_lane_make();
-}
-
 static int run_work(void (*work)(void *), const char *path, bool child, struct assay_error *err)
 {
     struct file_work w = {path, child, ASSAY_OK, err};
@@ -294,26 +299,41 @@ static void write_child_meta(void)
     as_recorder_write(AS_BLOCK_META, json, (size_t)n, 0);
 }
 
-bool as_recorder_open_child(void)
+/* The child's names, files and facts. */
+static void create_child_work(void *argument)
 {
+    struct file_work *w = argument;
     char path[PATH_MAX];
-    struct assay_error err;
-    int rc = ASSAY_ERR_LIMIT;
 
-    R.state = AS_RECORDER_CLOSED; /* until all of this worked; a second try would fail alike */
+    w->rc = ASSAY_ERR_LIMIT;
     if (!as_run_path_child(path, sizeof path, R.full, (long)getpid()))
-        goto out;
+        return;
     memcpy(R.path, path, sizeof path);
     memcpy(R.full, path, sizeof path);
-    rc = run_work(create_work, path, true, &err);
+    w->rc = create_files(R.full, w->err);
+    if (w->rc < 0)
+        return;
+    write_child_meta();
+    as_recorder_anchor();
+}
+
+static void publish_child_work(void *argument)
+{
+    as_recorder_anchor();
+    publish_work(argument);
+}
+
+/* By a mark: without an error's sentence, which nobody would read. */
+bool as_recorder_open_child(void)
+{
+    int rc;
+
+    R.state = AS_RECORDER_CLOSED; /* until all of this worked; a second try would fail alike */
+    rc = run_work(create_child_work, NULL, true, NULL);
     if (rc == ASSAY_OK) {
-        write_child_meta();
-        as_recorder_anchor();
         as_sites_follow(sites_to_file);
-        as_recorder_anchor();
-        rc = run_work(publish_work, path, true, &err);
+        rc = run_work(publish_child_work, NULL, true, NULL);
     }
-out:
     if (rc < 0) {
         as_guest_call(drop_work, NULL);
         as_sites_follow(NULL);
@@ -358,7 +378,7 @@ static int prepare_process(struct assay_error *err)
         R.packed = packed == MAP_FAILED ? NULL : packed;
     }
     /* The handlers last: a second try must not register them twice. */
-    if (!R.packed || !as_lane_prepare() ||
+    if (!R.packed || !as_lane_prepare() || !as_guest_prepare() || !as_sites_prepare() ||
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
         return as_fail_nomem(err);
     /* A child made without our handlers (clone) finds the gate shut. Refused on odd memory layouts,
@@ -417,7 +437,7 @@ static int make_first_lane(struct assay_error *err)
     char json[128];
     int n;
 
-    as_guest_call(make_lane_work, &lane);
+    as_guest_call(as_lane_make_work, &lane);
     if (!lane)
         return as_fail_nomem(err);
     R.lane[0] = lane;
@@ -459,6 +479,7 @@ static int open_locked(const char *path, const struct assay_session_options *o,
     rc = run_work(create_work, path, false, err);
     if (rc < 0)
         goto out;
+    as_guest_hold();
     as_recorder_anchor();
     rc = make_first_lane(err);
     if (rc < 0)
@@ -484,6 +505,7 @@ out:
     if (rc < 0) {
         as_sites_follow(NULL);
         as_guest_call(drop_work, NULL);
+        as_guest_release();
         as_guest_stop();
         if (atomic_load(&R.n_lanes))
             as_lane_unmap(R.lane[0]);
@@ -596,20 +618,46 @@ static void leave_lanes(void)
     forget_spare();
 }
 
+/* What the ring cannot keep for its reader is lost. */
+static void drain_lanes(void)
+{
+    as_drain_lanes(true);
+    if (atomic_load(&R.failed) && !as_guest_is_in_place()) {
+        pthread_mutex_lock(&R.file_lock);
+        R.ring_is_gone = true;
+        pthread_mutex_unlock(&R.file_lock);
+        as_drain_lanes(true);
+    }
+}
+
 static void drain_work(void *unused)
 {
     (void)unused;
     as_memory_samples_close();
-    as_drain_lanes(true);
+    drain_lanes();
     for (uint32_t i = 0; i < R.n_lanes; i++)
         as_lane_tell_loss(R.lane[i], R.lane[i]->head->thread, R.lane[i]->after_drained);
     as_recorder_anchor();
 }
 
+/* The account that the run has no capacity for stands in the ring, with what was not moved. */
+static void tell_end_in_ring(void)
+{
+    uint64_t lost[AS_LOSS_REASON_COUNT];
+    int ring = as_guest_borrow_ring();
+
+    for (uint32_t i = 0; i < AS_LOSS_REASON_COUNT; i++)
+        lost[i] = atomic_load(&R.lost[i]);
+    if (ring >= 0)
+        (void)as_ring_tell_end(ring, R.file.sys, lost);
+}
+
 static void finish_work(void *in_place)
 {
     write_tail();
-    *(bool *)in_place = as_guest_finish();
+    if (R.file.sys)
+        tell_end_in_ring();
+    *(bool *)in_place = as_guest_finish(R.file.sys != 0);
     R.file.fd = -1;
 }
 
@@ -630,6 +678,7 @@ static int close_locked(struct assay_error *err)
     as_guest_call(drain_work, NULL);
     as_sites_follow(NULL);
     as_guest_call(finish_work, &in_place);
+    as_guest_release();
     as_guest_stop();
     leave_lanes();
     R.state = AS_RECORDER_CLOSED;

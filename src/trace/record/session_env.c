@@ -16,20 +16,42 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text/utf8.h"
 #include "trace/record/recorder.h"
 #include "trace/run/run_path.h"
 
 #define OWNER      "ASSAY_RUN_OWNER"
 #define MOST_NAMES 1000 /* of one process that becomes program after program by exec */
 
+/* What comes from the environment may hold anything; a terminal must not obey it. */
+static size_t put_safe(char *out, size_t capacity, const char *text)
+{
+    size_t size = strlen(text), used = 0;
+
+    while (size > 0) {
+        char escaped[12];
+        const char *piece;
+        size_t n_piece, n = as_utf8_next_safe(text, size, escaped, &piece, &n_piece);
+
+        if (n_piece > capacity - used)
+            break;
+        memcpy(out + used, piece, n_piece);
+        used += n_piece;
+        text += n;
+        size -= n;
+    }
+    return used;
+}
+
 /* The one sentence, which must not hurt: a program without standard error goes on. */
 static void print_line(const char *variable, const char *why, const char *more)
 {
-    char text[512];
-    int n = snprintf(text, sizeof text, "assay: %s: %s%s\n", variable, why, more);
+    char text[512], safe[1024];
+    int n = snprintf(text, sizeof text, "assay: %s: %s%s", variable, why, more);
+    size_t size = n < 0 ? 0 : put_safe(safe, sizeof safe - 1, text);
 
-    if (n > 0)
-        (void)!write(STDERR_FILENO, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+    safe[size++] = '\n';
+    (void)!write(STDERR_FILENO, safe, size);
 }
 
 static void tell(const char *variable, const char *why)

@@ -75,6 +75,19 @@ static void release(void *p, size_t bytes)
         munmap(p, bytes);
 }
 
+bool as_sites_prepare(void)
+{
+    struct as_held saved;
+    bool ready;
+
+    as_signals_block(&saved);
+    as_sites_lock();
+    ready = make_ready(&recorder_table);
+    as_sites_unlock();
+    as_signals_restore(&saved);
+    return ready;
+}
+
 void as_site_table_fini(struct as_site_table *t)
 {
     release(t->log, AS_SITE_LOG_BYTES);

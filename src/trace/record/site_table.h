@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,9 @@ const char *as_site_name(uint32_t id, uint32_t *size);
 /* Adds an attribute to a site: text when `text` is given, else the number. */
 AS_MUST_USE int as_site_attribute(uint32_t id, const char *key, const char *text, double number,
                                   struct assay_error *err);
+
+/* Maps the recorder's table, so that no mark has to. False when there is no memory. */
+bool as_sites_prepare(void);
 
 /* Hands all entries so far to `sink`, and each later one, until NULL is set. */
 void as_sites_follow(as_sites_sink sink);

@@ -151,6 +151,9 @@ static int take_ring(struct as_ring_catch *ring, struct ring_file *f, struct ass
         return ASSAY_OK;
     memcpy(ring->id, header.id, sizeof ring->id);
     ring->found = true;
+    if (header.sys > 0 && header.sys <= INT_MAX)
+        ring->sys = (int)header.sys;
+    memcpy(ring->lost, header.lost, sizeof ring->lost);
     ask_who_records(ring, f->fd, &header);
     f->n_chunks = header.n_chunks;
     for (uint32_t i = 0; i < AS_MAX_LANES && rc == ASSAY_OK; i++) {
@@ -209,6 +212,7 @@ int as_ring_merge(struct as_ring_catch *ring, struct as_run *run, struct assay_e
     run->health.live_pid = ring->live_pid;
     if (run->health.closed)
         return ASSAY_OK;
+    run->health.write_sys = ring->sys;
     if (!run->cut_known && run->health.cut_events == 0)
         run->health.cut_bytes =
             0; /* killed while writing what no event relied on yet, or what the ring still has */
@@ -225,7 +229,7 @@ int as_ring_merge(struct as_ring_catch *ring, struct as_run *run, struct assay_e
             thread->pending_from = p->lost_from;
             thread->pending_to = p->lost_to;
             run->health.lost[AS_LOSS_RING_FULL] += p->lost;
-            continue;
+            continue; /* replaced below when the session gave an account */
         }
         chunk.memory = p->data;
         if (run->cut_known && run->cut_thread == p->thread && run->cut_sequence == p->sequence)
@@ -235,6 +239,8 @@ int as_ring_merge(struct as_ring_catch *ring, struct as_run *run, struct assay_e
         if (rc < 0)
             return rc;
     }
+    for (int i = 0; ring->sys && i < AS_LOSS_REASON_COUNT; i++)
+        run->health.lost[i] = ring->lost[i];
     return ASSAY_OK;
 }
 

@@ -13,6 +13,8 @@ struct as_ring_catch {
     uint8_t id[AS_RUN_ID_BYTES];
     bool found, live;
     long live_pid;
+    int sys; /* as in the ring's header: why the run lacks its end, and the session's account */
+    uint64_t lost[AS_LOSS_REASON_COUNT];
 };
 
 /* Reads the ring beside `path`, if there is one. Only running out of memory is an error. */

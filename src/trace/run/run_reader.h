@@ -55,7 +55,8 @@ struct as_run_health {
     bool closed; /* the session was ended properly */
     bool live;   /* a program is still recording it */
     long live_pid;
-    bool ring_found;                        /* the ring of this run stands beside it */
+    int write_sys;   /* errno: the session was closed, and could not write the run to its end */
+    bool ring_found; /* the ring of this run stands beside it */
     uint64_t ring_events;                   /* recovered from the ring */
     uint64_t events;                        /* all that can be read, the ring's included */
     uint64_t damaged_blocks, damaged_bytes; /* passed over */
@@ -67,6 +68,16 @@ struct as_run_health {
     uint64_t lost[AS_LOSS_REASON_COUNT]; /* by reason, as the recorder counted */
     uint64_t unknown_blocks;             /* of kinds this version does not know */
 };
+
+/* Of all reasons together. */
+static inline uint64_t as_run_health_lost(const struct as_run_health *h)
+{
+    uint64_t lost = 0;
+
+    for (int i = 0; i < AS_LOSS_REASON_COUNT; i++)
+        lost = h->lost[i] > UINT64_MAX - lost ? UINT64_MAX : lost + h->lost[i];
+    return lost;
+}
 
 struct as_run {
     struct as_arena ring_arena;

@@ -93,6 +93,8 @@ static int walk(struct totals *t, struct as_run *run, struct assay_error *err)
     }
     if (t->first_ns == UINT64_MAX)
         t->first_ns = t->last_ns;
+    if (run->health.closed || run->health.write_sys) /* those without a place are known too */
+        t->lost = as_run_health_lost(&run->health);
     return rc;
 }
 
