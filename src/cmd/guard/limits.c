@@ -82,7 +82,7 @@ static uint64_t usual_memory(void)
 {
     struct as_memory_headroom room;
     struct as_container container;
-    uint64_t bytes;
+    uint64_t bytes = 0;
 
     as_container_read(&container, "");
     as_memory_headroom_read(&room, "", &container);
@@ -106,7 +106,7 @@ static int read_memory(const struct as_cmd_line *line, uint64_t *out, struct ass
 
 int as_limits_set_memory(const struct as_cmd_line *line, struct assay_error *err)
 {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     int rc = read_memory(line, &bytes, err);
 
     if (rc == ASSAY_OK)
@@ -116,7 +116,7 @@ int as_limits_set_memory(const struct as_cmd_line *line, struct assay_error *err
 
 int as_limits_set(const struct as_cmd_line *line, struct assay_error *err)
 {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     int rc;
 
     if (!as_opt_known(line, "timeout"))

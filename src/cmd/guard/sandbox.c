@@ -159,12 +159,11 @@ static void allow_above(const struct ruleset *rules, const char *path)
 static void allow_output(const struct ruleset *rules, const char *path, bool is_folder)
 {
     struct stat st;
+    bool there = lstat(path, &st) == 0;
 
-    if (lstat(path, &st) != 0)
-        allow_above(rules, path);
-    else if (is_folder)
+    if (there && is_folder)
         allow_writing(rules, path);
-    else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+    else if (!there || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         allow_above(rules, path);
     else
         allow(rules, path, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);

@@ -237,9 +237,9 @@ static bool is_filler(char c)
     return c == ' ' || c == '-' || c == '_';
 }
 
-static char lower(char c)
+static int lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
 /* Whether the word that ends at `end` is the one that is asked for. */

@@ -38,9 +38,12 @@ void as_svg_avoid_slanted(struct as_svg_labels *labels, double x, double y, doub
     double steep = hypot(1, rise), step = size / steep;
     double length = (double)as_utf8_width(text, strlen(text)) * size * WIDTH_OF_SIZE / steep;
 
-    for (double at = 0; at < length; at += step)
+    for (size_t i = 0; (double)i * step < length; i++) {
+        double at = (double)i * step;
+
         as_svg_avoid_box(labels, (struct as_svg_box){x + at - size, y - at * rise - size,
                                                      x + at + step, y - at * rise + size / 2});
+    }
 }
 
 static struct as_svg_box box_of(const struct as_svg_spot *spot, double size, const char *text)

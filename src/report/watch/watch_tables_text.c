@@ -86,11 +86,15 @@ static double lived_ns(const struct as_target *p, const struct as_process_row *r
     return end >= r->start_seconds ? (end - r->start_seconds) * 1e9 : AS_UNKNOWN;
 }
 
+struct ordered {
+    const struct as_process_row *row;
+};
+
 /* Most CPU time first; those of the same in order of start. */
 static int by_cost(const void *a, const void *b)
 {
-    const struct as_process_row *x = *(const struct as_process_row *const *)a;
-    const struct as_process_row *y = *(const struct as_process_row *const *)b;
+    const struct as_process_row *x = ((const struct ordered *)a)->row;
+    const struct as_process_row *y = ((const struct ordered *)b)->row;
     double of_x = isfinite(cpu_ns(x)) ? cpu_ns(x) : 0, of_y = isfinite(cpu_ns(y)) ? cpu_ns(y) : 0;
 
     if (of_x > of_y || of_x < of_y)
@@ -98,14 +102,13 @@ static int by_cost(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static const struct as_process_row **order_by_cost(const struct as_target *p, struct as_page *page)
+static struct ordered *order_by_cost(const struct as_target *p, struct as_page *page)
 {
-    const struct as_process_row **order =
-        as_arena_alloc(&page->arena, p->n_processes * sizeof *order);
+    struct ordered *order = as_arena_alloc(&page->arena, p->n_processes * sizeof *order);
 
     page->nomem |= !order;
     for (size_t i = 0; order && i < p->n_processes; i++)
-        order[i] = &p->process[i];
+        order[i].row = &p->process[i];
     if (order)
         qsort(order, p->n_processes, sizeof *order, by_cost);
     return order;
@@ -131,7 +134,7 @@ void as_watch_put_processes(const struct as_watch_view *view, struct as_page *pa
     };
     const struct as_target *p = view->target;
     size_t shown = rows_of(view, USUAL_PROCESSES, p->n_processes);
-    const struct as_process_row **order;
+    const struct ordered *order;
     struct as_table t;
 
     if (p->n_processes == 0)
@@ -142,7 +145,7 @@ void as_watch_put_processes(const struct as_watch_view *view, struct as_page *pa
     as_page_heading(page, "Processes", "by CPU time");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown; i++) {
-        const struct as_process_row *r = order[i];
+        const struct as_process_row *r = order[i].row;
 
         as_table_row(&t);
         as_table_printf(&t, AS_STYLE_NONE, "%lld", (long long)r->pid);
