@@ -116,6 +116,17 @@ static void tell(const struct as_cmd_line *line, const struct as_run *run,
                         text);
 }
 
+/* A program that marked none has an empty file, which is true of it. */
+static int no_calls(const struct as_cmd_line *line, struct as_run *run, const char *format,
+                    struct assay_error *err)
+{
+    if (strcmp(as_run_kind(run), "trace") != 0)
+        return as_fail(err, ASSAY_ERR_UNSUPPORTED, "%s has no calls, which --to %s is made of",
+                       line->operand[0], format);
+    as_console_note(line, "the run has no calls: the file has none either");
+    return ASSAY_OK;
+}
+
 static int export_run(const struct as_cmd_line *line, struct as_run *run,
                       const struct as_export_options *options, struct assay_error *err)
 {
@@ -130,6 +141,11 @@ static int export_run(const struct as_cmd_line *line, struct as_run *run,
     rc = as_export(exporter, run, options, &console.out, &result, err);
     if (rc == ASSAY_ERR_NOTFOUND)
         rc = ASSAY_ERR_USAGE; /* the thread asked for */
+    /* These are made of calls. */
+    if (rc == ASSAY_OK && result.seen.spans == 0 && result.seen.stacks == 0 &&
+        (strcmp(exporter->name, "folded") == 0 || strcmp(exporter->name, "speedscope") == 0 ||
+         strcmp(exporter->name, "csv") == 0))
+        rc = no_calls(line, run, exporter->name, err);
     rc = as_console_close(&console, rc, err);
     if (rc == ASSAY_OK)
         tell(line, run, &result);

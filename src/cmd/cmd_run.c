@@ -324,7 +324,8 @@ static bool report(struct work *w, struct assay_error *err)
         leaks = judge_leaks(w, program);
     if (rc < 0)
         tell_failed("no summary", err);
-    else if (wants_report(w->line) && as_format_of(w->line) == AS_FORMAT_TEXT)
+    else if (wants_report(w->line) && as_format_of(w->line) == AS_FORMAT_TEXT &&
+             !as_opt_given(w->line, "report-file"))
         as_console_note(w->line, "run kept in %s: assay report %s", w->output, w->output);
     as_target_free(program);
     as_run_close(run);
@@ -345,7 +346,9 @@ static int finish(struct work *w, int watched, struct assay_error *err)
         w->end.wrong = *err;
     tell_end(w);
     tell_left(w);
-    if (w->end.wrong.code)
+    /* A document at standard error stands alone, and has it among the health of the run. */
+    if (w->end.wrong.code && !(wants_report(w->line) && as_format_of(w->line) != AS_FORMAT_TEXT &&
+                               !as_opt_given(w->line, "report-file")))
         tell_failed("the run is incomplete", &w->end.wrong);
     if (w->end.heaps_left_out && wants_report(w->line))
         as_console_note(w->line, "assay: the heaps of %zu more processes were not recorded",

@@ -313,10 +313,12 @@ static struct as_fact peak_fact(const struct watch *w, const char **from)
     return largest_seen(w, from);
 }
 
-static struct as_fact tree_peak_fact(const struct watch *w)
+/* No less than the largest of them: readings come in between. */
+static struct as_fact tree_peak_fact(const struct watch *w, struct as_fact largest)
 {
     if (w->tree_peak_bytes && w->tree_settled)
-        return as_fact_of(w->tree_peak_bytes);
+        return as_fact_of(!largest.why && largest.value > w->tree_peak_bytes ? largest.value
+                                                                             : w->tree_peak_bytes);
     return as_fact_none("the program ended before its memory was sampled");
 }
 
@@ -358,7 +360,10 @@ static const char *heap_why(struct watch *w)
     if (w->end->heap_lost)
         return tell_lost(w);
     if (w->end->heap_watched)
-        return NULL;
+        return w->shm && as_watch_shm_quiet(w->shm)
+                   ? "the program set a filter of system calls (seccomp): nothing is counted from "
+                     "then on"
+                   : NULL;
     if (w->options->heap_why)
         return w->options->heap_why;
     if (as_watch_limits_forbid(w->why, sizeof w->why))
@@ -430,7 +435,7 @@ static void record_facts(struct watch *w)
         .usable_cpus = usable_cpus(w),
         .address_limit_bytes = w->limits.address_bytes,
         .group_limit_bytes = w->limits.group_bytes,
-        .tree_peak_rss_bytes = tree_peak_fact(w),
+        .tree_peak_rss_bytes = tree_peak_fact(w, peak),
         .minor_faults = count_fact(w, u->ru_minflt),
         .major_faults = count_fact(w, u->ru_majflt),
         .switches_voluntary = count_fact(w, u->ru_nvcsw),

@@ -28,6 +28,7 @@ struct proc {
     struct as_heap_watch *watch; /* NULL: not open, or done with */
     bool watched, done;
     bool met;      /* by the process tree */
+    bool quiet;    /* it was about to forbid itself system calls */
     bool execed;   /* the process became another program */
     bool followed; /* which makes a share of its own */
     uint64_t allocations;
@@ -303,6 +304,7 @@ static void note_end(struct proc *proc)
 
     as_heap_watch_header(proc->watch, &header);
     proc->execed = header.state == AS_SHM_EXECED;
+    proc->quiet = header.state == AS_SHM_QUIET;
     proc->followed = header.watches & 1u << AS_WATCH_FOLLOW;
     proc->attached_ns = header.attached_mono_ns;
     proc->exit_ns = header.exit_mono_ns;
@@ -441,26 +443,40 @@ uint64_t as_watch_shm_peak_bytes(const struct as_watch_shm *shm, int64_t pid)
     return most;
 }
 
-/* Whether that is the process's, which may have been killed a while after it looked. */
-static bool is_peak_of(const struct proc *proc, uint64_t peak_bytes)
+/* How far the peak that the process last saw of itself lies from that one. It may have grown since:
+ * killed a while after it looked, or in its last steps, after ours. */
+static uint64_t distance_of(const struct proc *proc, uint64_t peak_bytes)
 {
     uint64_t known = proc->peak_bytes ? proc->peak_bytes : proc->seen_bytes;
-    uint64_t slack = PEAK_SLACK_BYTES + (proc->peak_bytes ? 0 : peak_bytes / 16);
 
-    return known && (known > peak_bytes ? known - peak_bytes : peak_bytes - known) <= slack;
+    if (!known)
+        return UINT64_MAX;
+    return known > peak_bytes ? known - peak_bytes : peak_bytes - known;
 }
 
 uint64_t as_watch_shm_less_own(const struct as_watch_shm *shm, uint64_t peak_bytes)
 {
+    const struct proc *nearest = NULL;
+
     for (size_t i = 0; i < shm->n; i++)
-        if (is_peak_of(&shm->proc[i], peak_bytes))
-            return less_own(&shm->proc[i], peak_bytes);
-    return peak_bytes;
+        if (!nearest || distance_of(&shm->proc[i], peak_bytes) < distance_of(nearest, peak_bytes))
+            nearest = &shm->proc[i];
+    if (!nearest || distance_of(nearest, peak_bytes) > PEAK_SLACK_BYTES + peak_bytes / 16)
+        return peak_bytes;
+    return less_own(nearest, peak_bytes);
 }
 
 const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm)
 {
     return shm->gemm_seen ? NULL : shm->library;
+}
+
+bool as_watch_shm_quiet(const struct as_watch_shm *shm)
+{
+    for (size_t i = 0; i < shm->n; i++)
+        if (shm->proc[i].quiet)
+            return true;
+    return false;
 }
 
 size_t as_watch_shm_left_out(const struct as_watch_shm *shm)

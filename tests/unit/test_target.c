@@ -477,16 +477,24 @@ static void who_is_pushed_aside_does_not_wait_by_itself(void **state)
     assert_null(cause_of(f, "waits-for-processor"));
     assert_non_null(cause_of(f, "program-waits"));
     as_target_findings_free(f);
-    m.program->run_delay_ns.value = m.program->cpu_user_ns.value +
-                                    m.program->cpu_system_ns.value; /* waits as long as it runs */
+    m.program->cpu_user_ns.value = m.program->run_delay_ns.value =
+        5000000000u; /* as long as it runs */
+    m.program->cpu_system_ns.value = 0;
     f = findings_of(&m);
     c = cause_of(f, "waits-for-processor");
     assert_non_null(c);
     assert_non_null(strstr(c->finding, "other programs used"));
     assert_non_null(strstr(c->evidence, "50 %"));
-    assert_true(fabs(c->expected_gain - 0.5) < 1e-6);
+    assert_true(fabs(c->expected_gain - 5.0 / 14) < 1e-6); /* no more than was waited */
     assert_null(cause_of(f, "program-waits"));
     as_target_findings_free(f);
+    m.program->run_delay_ns.value = 100000000u; /* of 14 s: nothing is won by it */
+    m.program->cpu_user_ns.value = 100000000u;
+    f = findings_of(&m);
+    assert_null(cause_of(f, "waits-for-processor"));
+    assert_non_null(cause_of(f, "program-waits"));
+    as_target_findings_free(f);
+    m.program->cpu_user_ns.value = m.program->run_delay_ns.value = 5000000000u;
     m.program->process[0].threads_most.value = 3; /* on two CPUs */
     f = findings_of(&m);
     c = cause_of(f, "waits-for-processor");

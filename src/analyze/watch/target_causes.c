@@ -93,6 +93,7 @@ static double most_threads(const struct as_target *p)
 static void tell_delayed(struct as_target_findings *f, const struct as_target *p, double share)
 {
     bool crowded = p->n_processes > 1 || most_threads(p) > p->processors;
+    double gain = rate_of(p, p->run_delay_ns) / 1e9; /* no more than was waited is won */
     char delay[AS_TEXT_HUMAN], cpu[AS_TEXT_HUMAN];
 
     as_text_ns(delay, (double)p->run_delay_ns.value, AS_TIME_AUTO);
@@ -108,7 +109,7 @@ static void tell_delayed(struct as_target_findings *f, const struct as_target *p
                                delay, cpu, 100 * share),
                crowded ? "start fewer threads and processes, or run it on a quieter machine"
                        : "run it on a quieter machine",
-               share, ASSAY_CONFIDENCE_HIGH, SEVERITY_MEDIUM});
+               gain < share ? gain : share, ASSAY_CONFIDENCE_HIGH, SEVERITY_MEDIUM});
 }
 
 static void tell_waits(struct as_target_findings *f, const struct as_target *p)
@@ -136,13 +137,13 @@ static void tell_waits(struct as_target_findings *f, const struct as_target *p)
 static void find_idle(struct as_target_findings *f, const struct as_target *p)
 {
     double used = f->processors_used, all = p->processors, share;
-    double delayed = delayed_share(p, used);
+    double delayed = delayed_share(p, used), waited = rate_of(p, p->run_delay_ns) / 1e9;
 
     if (!(used >= 0))
         return;
-    if (delayed > DELAYED)
+    if (delayed > DELAYED && waited > WORTH_SAYING)
         tell_delayed(f, p, delayed);
-    if (delayed > WAITING)
+    if (delayed > DELAYED && waited > WAITING)
         return;
     if (used < 1 - WAITING) {
         tell_waits(f, p);

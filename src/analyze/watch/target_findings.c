@@ -191,17 +191,18 @@ static int judge_series(struct as_target_findings *f, const char *key, const cha
     size_t n = as_series_judged(s->seconds, s->value, s->n, until);
     const double nan = AS_UNKNOWN;
     bool steps = strcmp(key, "iterations") == 0;
+    bool of_processes = strcmp(key, "rss") == 0 || strcmp(key, "anonymous") == 0;
     struct as_target_growth *g = &f->growth[f->n_growths];
     const struct assay_leak_incident *incident = NULL;
     struct assay_leak_detector *d = NULL;
     int rc;
 
-    if (s->n == 0)
+    /* A heap that was counted for a while stands still from then on, whatever it did. */
+    if (s->n == 0 || (f->heap_in_part && !of_processes))
         return ASSAY_OK;
     *g = (struct as_target_growth){.key = key,
                                    .what = what,
-                                   .of_processes =
-                                       strcmp(key, "rss") == 0 || strcmp(key, "anonymous") == 0,
+                                   .of_processes = of_processes,
                                    .readings = s->n,
                                    .judged = n,
                                    .per_iteration = steps,
@@ -221,6 +222,9 @@ static int judge_series(struct as_target_findings *f, const char *key, const cha
             g->verdict = AS_GROWTH_NONE;
             for (int i = 0; incident && i < rc; i++)
                 take_incident(g, s, n, &incident[i]);
+            /* Allocators take and keep pages by such amounts. */
+            if (g->of_processes && g->verdict == AS_GROWTH_FOUND && g->net_bytes < AS_MIB)
+                g->verdict = AS_GROWTH_NONE;
         }
         assay_leak_detector_free(d);
         if (rc < 0)
@@ -327,6 +331,7 @@ int as_target_findings_new(struct as_target_findings **out, const struct as_targ
     if (!f)
         return as_fail_nomem(err);
     f->processors_used = as_target_cpus_used(target);
+    f->heap_in_part = target->heap_known && target->heap_why;
     rc = as_target_find_growth(f, target, err);
     if (rc < 0) {
         as_target_findings_free(f);

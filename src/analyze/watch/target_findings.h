@@ -58,6 +58,7 @@ struct as_target_findings {
     const char *mapping_text; /* the mapping behind the growth of resident memory; NULL: none */
     const char *live_text;    /* what was not freed at the end; NULL: nothing, or not watched */
     double processors_used;
+    bool heap_in_part; /* counted for a part of the time, or of one program of several */
     struct assay_finding cause[AS_TARGET_MAX_CAUSES]; /* what may hold the program back, ranked */
     size_t n_causes;
 };

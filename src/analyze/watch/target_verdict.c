@@ -115,7 +115,8 @@ static void tell_live(struct as_target_findings *f, const struct as_target *p)
 {
     char bytes[AS_TEXT_HUMAN], blocks[AS_TEXT_HUMAN], mapped[AS_TEXT_HUMAN], also[120] = "";
 
-    if (!p->heap_known || (p->heap.live_blocks == 0 && p->heap.mapped_live_bytes == 0))
+    if (!p->heap_known || f->heap_in_part ||
+        (p->heap.live_blocks == 0 && p->heap.mapped_live_bytes == 0))
         return;
     as_text_bytes(bytes, (double)p->heap.live_bytes);
     as_text_count(blocks, p->heap.live_blocks);
@@ -152,6 +153,15 @@ static const struct as_target_site *mapping_behind(const struct as_target *p,
     return most && (double)most->site.live_bytes > LITTLE_LEFT * g->net_bytes ? most : NULL;
 }
 
+static double bytes_of_sites(const struct as_target_findings *f)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < f->n_growing; i++)
+        sum += f->growing[i].place->growth_bytes;
+    return sum;
+}
+
 /* What stands behind the growth: the site that grows fastest, else a mapping. */
 static const char *evidence(struct as_target_findings *f, const struct as_target *p,
                             const struct as_target_growth *g)
@@ -159,7 +169,8 @@ static const char *evidence(struct as_target_findings *f, const struct as_target
     const struct as_target_site *mapping;
     char where[PLACE_TEXT], bytes[AS_TEXT_HUMAN];
 
-    if (f->n_growing)
+    /* Sites that hold a small part of what the processes grew by do not explain it. */
+    if (f->n_growing && !(g->of_processes && bytes_of_sites(f) < SITES_EXPLAIN * g->net_bytes))
         return as_findings_say(f, "%s; %s", g->text, f->growing[0].text);
     mapping = g->of_processes ? mapping_behind(p, g) : NULL;
     if (!mapping)
@@ -218,15 +229,6 @@ static void tell_returned(struct as_target_findings *f, struct growing g)
     else
         f->headline = as_findings_say(
             f, "memory grew while it ran (%s) and was freed at the end: no leak", text);
-}
-
-static double bytes_of_sites(const struct as_target_findings *f)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < f->n_growing; i++)
-        sum += f->growing[i].place->growth_bytes;
-    return sum;
 }
 
 /* No series of the whole grows, but sites do. */

@@ -225,7 +225,7 @@ static double share_of(uint64_t part, uint64_t whole)
 static void put_sites(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
-        {.title = "allocated at", .identity = true, .min_width = 36},
+        {.title = "allocated at", .may_shrink = true, .min_width = 36},
         {.title = "kind", .drop = 6},
         {.title = "at peak", .align = AS_ALIGN_RIGHT},
         {.title = "share", .align = AS_ALIGN_RIGHT, .drop = 1},
@@ -270,7 +270,7 @@ static void put_sites(const struct as_watch_view *view, struct as_page *page)
 static void put_mappings(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
-        {.title = "mapped at", .identity = true, .min_width = 36},
+        {.title = "mapped at", .may_shrink = true, .min_width = 36},
         {.title = "at end", .align = AS_ALIGN_RIGHT},
         {.title = "mapped in all", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 3},
