@@ -34,6 +34,11 @@ exits 1 'memory of a child that grew to its end' "$assay" run --fail-on-leak --n
 look w.assay "'--follow' in p['growth']['text']" "p['growth']['text']"
 exits 1 'the same with its heap watched: the interpreter freed it, not the program' "$assay" run --follow --fail-on-leak --no-report -o w.assay -- ./wrap.sh 0
 
+# A program that forbids itself system calls: what is known of its heap ends there, and says so.
+exits 0 'a program under a filter of system calls' "$assay" run --no-report -o f.assay -- "$build/tests/heap_filter" prctl
+look f.assay "'seccomp' in p['heap_why']" "p['heap_why']"
+look f.assay "[s['name'] for s in p['growth']['series']].count('heap_live') == 0" "p['growth']"
+
 # A program that takes the library out of its own way.
 cat >other.py <<'PY'
 import os, sys
