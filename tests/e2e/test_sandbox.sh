@@ -68,10 +68,10 @@ for inherited in --block-signal=ALRM --ignore-signal=ALRM; do
     says "stopped after 1 s: --timeout"
 done
 exits 0 "time enough" "$assay" inspect zoo:mlp --timeout 100
-exits 3 "a command that takes too long" "$assay" bench --timeout 1 --iterations 2 --output-dir over -- sh -c 'echo $$ >pid; exec sleep 1000'
+exits 3 "a command that takes too long" "$assay" bench -q --timeout 1 --iterations 2 --output-dir over -- sh -c 'echo $$ >pid; exec sleep 1000'
 says "stopped after 1 s: --timeout"
 check "it has ended" sh -c 'while kill -0 "$(cat pid)" 2>/dev/null; do :; done'
-exits 3 "a model that takes too long" "$assay" bench --timeout 1 --iterations 500000 -g threads=1 --output-dir slow zoo:mlp
+exits 3 "a model that takes too long" "$assay" bench -q --timeout 1 --iterations 500000 -g threads=1 --output-dir slow zoo:mlp
 says "stopped after 1 s: --timeout"
 exits 2 "a time that is none" "$assay" inspect zoo:mlp --timeout soon
 exits 2 "a size that is none" "$assay" inspect zoo:mlp --max-memory much
