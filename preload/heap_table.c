@@ -15,10 +15,10 @@
 #define MAX_TABLES    8u /* the last has 4 GiB: 2^28 slots */
 #define PAGE          4096u
 #define BUCKET_BYTES  (AS_TABLE_BUCKET * sizeof(struct as_heap_table_slot))
-#define GROW_PROBES   8u      /* a block that came so far tells that the table is full enough */
-#define MAX_TRIES     100000u /* a signal may have come to the thread that makes a table */
-#define RETRY_CALLS   1024u   /* without memory it is asked for again that much later */
-#define DETAILS       4096u   /* to a chunk */
+#define GROW_PROBES   8u       /* a block that came so far tells that the table is full enough */
+#define MAX_TRIES     1000000u /* a signal may have come to the thread that makes a table */
+#define RETRY_CALLS   1024u    /* without memory it is asked for again that much later */
+#define DETAILS       4096u    /* to a chunk */
 #define DETAIL_CHUNKS 1024u
 #define NOTE_PAGES    64u /* after so many more of them the share is written to */
 

@@ -10,6 +10,12 @@ if grep -q '^ASSAY_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
     exit 77
 fi
 
+# placed SENTENCE: on a machine so busy that a thread waits too long for another one's table, its block is left out, and
+# counted as that.
+placed() {
+    [ "$(figure unplaced)" -le 8 ] || fail "$1: $(figure unplaced) blocks found no place"
+    [ "$(figure foreign_frees)" -le "$(figure unplaced)" ] || fail "$1: $(figure foreign_frees) blocks are not known"
+}
 figure() { sed -n "s/^$1 //p" "$tmp/figures" | head -1; }
 
 # same_peak COMMAND...: within 2 % of the peak it has alone.
@@ -59,8 +65,7 @@ same_blocks() {
 under heap "$shapes" together
 [ "$status" = 0 ] || fail "eight threads: exit $status"
 [ "$(figure allocations)" -ge 1600000 ] && [ "$(figure live_blocks)" -le 20 ] || fail "eight threads leave $(figure live_blocks) blocks"
-has foreign_frees 0 "eight threads"
-has unplaced 0 "eight threads"
+placed "eight threads"
 has unseen_frees 0 "eight threads"
 
 # 1500 threads at a time count in more memory than is mapped at first; in a child anew.
@@ -72,7 +77,7 @@ for watch in heap heap,follow; do
         "$build/tests/model_heap_read" "$share" >"$tmp/figures"
         site 223 allocations 1500 "a crowd of threads ($watch)"
         site 223 frees 1500 "a crowd of threads ($watch)"
-        has unplaced 0 "a crowd of threads ($watch)"
+        placed "a crowd of threads ($watch)"
         [ "$(figure threads)" -ge 1500 ] || fail "$(figure threads) threads in a crowd"
     done
 done
@@ -108,8 +113,7 @@ for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2 libmimall
         LD_PRELOAD="$preload $allocator" ASSAY_SHARE=$shares ASSAY_WATCH=heap,stacks "$target" $what >"$tmp/out" 2>"$tmp/err"
         [ $? = 0 ] || fail "$what with $name: $(head -3 "$tmp/err")"
         "$build/tests/model_heap_read" "$shares"/*.share >"$tmp/figures" || fail "$what with $name left no figures"
-        has foreign_frees 0 "$what with $name"
-        has unplaced 0 "$what with $name"
+        placed "$what with $name"
         case $what in
         counts)
             site 101 allocations 1000 "$name"

@@ -60,6 +60,19 @@ static void an_output_that_the_operator_has_not_is_a_failure(void **state)
     move_fails(&r, x + 1, "it has no output 1 to give");
 }
 
+static void a_slope_that_is_wider_than_its_input_is_refused(void **state)
+{
+    struct move_run r;
+    uint32_t x, slope;
+
+    (void)state;
+    move_init(&r, 13);
+    x = move_count(&r, AS_DTYPE_F32, KIT_DIMS(1));
+    slope = move_count(&r, AS_DTYPE_F32, KIT_DIMS(4));
+    x = kit_node(r.k, AS_OP_PRelu, 2, (const uint32_t[]){x, slope}, 1);
+    expect_refusal(&r, x, ASSAY_ERR_FORMAT, "PRelu");
+}
+
 static void a_view_with_a_second_output_is_refused(void **state)
 {
     struct move_run r;
@@ -218,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_missing_input_is_refused_before_the_run),
         cmocka_unit_test(an_output_without_a_name_is_refused_where_it_is_the_first),
         cmocka_unit_test(an_output_that_the_operator_has_not_is_a_failure),
+        cmocka_unit_test(a_slope_that_is_wider_than_its_input_is_refused),
         cmocka_unit_test(a_view_with_a_second_output_is_refused),
         cmocka_unit_test(a_kernel_is_given_no_kind_of_value_that_it_does_not_know),
         cmocka_unit_test(a_tensor_that_can_never_be_is_refused_before_the_run),

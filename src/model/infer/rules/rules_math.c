@@ -134,7 +134,9 @@ static int prelu(struct as_infer *ctx)
     if (ctx->opset >= 7 && as_in_dims(ctx, 0, &dims) && as_in_dims(ctx, 1, &slope)) {
         if (slope.rank > dims.rank || !as_dims_broadcast(&dims, &slope, &both))
             return misfit(ctx, 1);
-        return as_out_tensor(ctx, 0, as_in_dtype(ctx, 0), &both);
+        for (int i = 0; i < dims.rank; i++)
+            if (dims.at[i] >= 0 && both.at[i] >= 0 && both.at[i] != dims.at[i])
+                return misfit(ctx, 1);
     }
     return as_out_like(ctx, 0, 0);
 }
