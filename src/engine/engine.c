@@ -274,6 +274,22 @@ const struct as_val *as_engine_output(const struct as_engine *engine, size_t i)
                : NULL;
 }
 
+/* A node may name more outputs than its operator has, and kernels that are fused or of a library do
+ * not look at those. */
+static int check_outputs(const struct as_engine *engine, struct assay_error *err)
+{
+    const struct as_val *val;
+
+    for (size_t i = 0; as_engine_output_value(engine, i); i++) {
+        val = as_engine_output(engine, i);
+        if (val && !val->present)
+            return as_fail(err, ASSAY_ERR_FORMAT,
+                           "output '%.80s' of the model was not made: its node has no such output",
+                           as_engine_output_value(engine, i)->name);
+    }
+    return ASSAY_OK;
+}
+
 int as_engine_run(struct as_engine *engine, enum as_run_mode mode, struct as_step_sample *samples,
                   struct assay_error *err)
 {
@@ -283,6 +299,7 @@ int as_engine_run(struct as_engine *engine, enum as_run_mode mode, struct as_ste
                         .samples = samples,
                         .run = engine->n_runs++,
                         .err = err ? err : &unused};
+    int rc;
 
     for (size_t i = 0; i < engine->n_inputs; i++)
         if (!input_slot(engine, i)->is_const && !input_slot(engine, i)->val.present)
@@ -291,14 +308,13 @@ int as_engine_run(struct as_engine *engine, enum as_run_mode mode, struct as_ste
     if (mode == AS_RUN_PROFILE && !samples)
         return as_fail(err, ASSAY_ERR_USAGE, "a profile needs room for its samples");
     if (mode == AS_RUN_PROFILE && engine->p.sites) {
-        int rc;
-
         assay_iteration(x.run);
         rc = as_exec_run(&x);
         assay_iteration_end();
-        return rc;
+        return rc < 0 ? rc : check_outputs(engine, err);
     }
-    return as_exec_run(&x);
+    rc = as_exec_run(&x);
+    return rc < 0 ? rc : check_outputs(engine, err);
 }
 
 void as_engine_tell_shapes(struct as_engine *engine)
