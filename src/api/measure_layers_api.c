@@ -99,6 +99,15 @@ static bool is_counted(const struct as_cost_row *ran)
     return ran->constant || (ran->state == AS_COST_KNOWN && ran->times_known);
 }
 
+/* Of one inference, without those in padding: rates are of these. */
+static uint64_t executed_flops(const struct as_cost_row *ran)
+{
+    struct as_cost all = {0};
+
+    as_cost_add(&all, &ran->forward, ran->times);
+    return as_cost_executed_flops(&all);
+}
+
 static void put_time(struct assay_model_layer_profile *layer, const struct layer_rows *r,
                      size_t row, const struct as_cost_row *ran)
 {
@@ -119,7 +128,7 @@ static void put_time(struct assay_model_layer_profile *layer, const struct layer
         layer->reason = "the work of the layer is not counted: its operator has no rule, or its "
                         "shapes or rounds are not the same all the time";
     else if (ns > 0)
-        layer->gflops_per_second = (double)layer->flops / ns;
+        layer->gflops_per_second = (double)executed_flops(ran) / ns;
     else
         layer->reason = "the layer takes less time than the clock resolves";
 }

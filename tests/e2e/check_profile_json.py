@@ -68,7 +68,8 @@ for layer in layers:
         number(layer, key, null=True)
     assert layer["reorder"] or len(layer["nodes"]) >= 1
     if layer["counted"] and layer["gflops_per_second"] is not None:
-        assert math.isclose(layer["gflops_per_second"], layer["flops"] / layer["self_ns"], rel_tol=1e-6)
+        assert math.isclose(layer["gflops_per_second"], layer["executed_flops"] / layer["self_ns"], rel_tol=1e-6)
+        assert layer["flops"] - 2 * (layer["macs"] - layer["executed_macs"]) >= layer["executed_flops"] >= 0
 assert math.isclose(sum(layer["share"] for layer in layers), 1, rel_tol=1e-6)
 assert not j["model"]["counts_complete"] or sum(layer["macs"] for layer in layers) == j["model"]["macs"]
 # Every node that does something is in exactly one layer.

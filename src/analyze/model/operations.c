@@ -94,7 +94,7 @@ static void judge_row(struct as_operation_row *row, const struct as_operation_po
                       const struct as_peaks *peaks, const struct as_operation_run *run)
 {
     const struct as_roof_work work = {.type = AS_PEAK_F32,
-                                      .flops = (double)point->flops,
+                                      .flops = (double)point->executed_flops,
                                       .streamed_bytes = (double)point->bytes,
                                       .footprint_bytes = point->held_bytes,
                                       .seconds = point->figures.summary.median / 1e9,

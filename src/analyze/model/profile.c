@@ -86,7 +86,7 @@ static void finish_layers(struct as_joining *j)
 
     for (size_t i = 0; i < p->n_layers; i++) {
         struct as_profile_layer *layer = &p->layers[i];
-        struct as_profile_counts counts = {layer->step->flops, layer->step->bytes,
+        struct as_profile_counts counts = {layer->step->executed_flops, layer->step->bytes,
                                            layer->step->weight_bytes};
 
         layer->share = p->sum_ns > 0 ? layer->self_ns / p->sum_ns : 0;

@@ -27,7 +27,7 @@ struct as_profile_group {
     uint64_t calls;
     double self_ns, share, cumulative_share;
     bool counted;
-    uint64_t macs, flops, bytes, weight_bytes;
+    uint64_t macs, flops, executed_macs, executed_flops, bytes, weight_bytes;
     enum as_peak_type type;
     double short_ns;                      /* of layers whose calls take microseconds */
     double bound_ns[AS_BOUND_COUNT];      /* of its layers, by what bounds them */

@@ -55,6 +55,8 @@ static void add_to_group(struct as_profile_group *group, const struct as_profile
     group->counted = group->counted && layer->step->counted;
     group->macs = as_sat_add(group->macs, layer->step->macs);
     group->flops = as_sat_add(group->flops, layer->step->flops);
+    group->executed_macs = as_sat_add(group->executed_macs, layer->step->executed_macs);
+    group->executed_flops = as_sat_add(group->executed_flops, layer->step->executed_flops);
     group->bytes = as_sat_add(group->bytes, layer->step->bytes);
     group->weight_bytes = as_sat_add(group->weight_bytes, layer->step->weight_bytes);
     if (layer->step->type != AS_PEAK_F32)
@@ -71,15 +73,17 @@ static void add_to_group(struct as_profile_group *group, const struct as_profile
  * and its bound what bounds most of that time. */
 static void finish_group(const struct as_joining *j, struct as_profile_group *group)
 {
-    struct as_profile_counts counts = {group->flops, group->bytes, group->weight_bytes};
+    struct as_profile_counts counts = {group->executed_flops, group->bytes, group->weight_bytes};
 
     as_profile_find_roof(j, &group->roof, group->type, &counts, group->self_ns);
     group->roof.roof_fraction =
         j->profile->peaks && group->self_ns > 0 ? group->roof_ns / group->self_ns : AS_UNKNOWN;
     group->roof.attainable =
-        group->roof_ns > 0 ? (double)group->flops / group->roof_ns * 1e9 : AS_UNKNOWN;
+        group->roof_ns > 0 ? (double)group->executed_flops / group->roof_ns * 1e9 : AS_UNKNOWN;
     if (!group->counted)
         group->roof.roof_fraction = group->roof.attainable = AS_UNKNOWN;
+    group->roof.inconsistent =
+        j->profile->peaks && group->roof.roof_fraction > as_roof_most(j->profile->peaks);
     group->roof.bound = as_profile_bound(group->bound_ns);
     group->roof.is_short = group->short_ns > group->self_ns / 2;
     group->roof.level = as_profile_level(group->level_ns);

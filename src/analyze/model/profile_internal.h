@@ -12,7 +12,8 @@ struct as_joining {
 };
 
 struct as_profile_counts {
-    uint64_t flops, bytes;
+    uint64_t flops; /* as executed */
+    uint64_t bytes;
     uint64_t weight_bytes; /* of the bytes */
 };
 

@@ -82,7 +82,7 @@ static void add_layers(struct whole *whole, const struct as_profile *p)
 
         if (!layer->step->counted)
             continue;
-        whole->counts.flops = as_sat_add(whole->counts.flops, layer->step->flops);
+        whole->counts.flops = as_sat_add(whole->counts.flops, layer->step->executed_flops);
         whole->counts.bytes = as_sat_add(whole->counts.bytes, layer->step->bytes);
         whole->counts.weight_bytes =
             as_sat_add(whole->counts.weight_bytes, layer->step->weight_bytes);
@@ -104,7 +104,7 @@ static void find_whole(struct as_joining *j)
 
     add_layers(&whole, p);
     if (p->n_layers == 0)
-        whole.counts.flops = j->data->model.flops;
+        whole.counts.flops = j->data->model.executed_flops;
     else if (!j->data->model.complete)
         ns *= whole.share;
     as_profile_find_roof(j, &p->roof, p->n_ops ? p->ops[0].type : AS_PEAK_F32, &whole.counts, ns);

@@ -42,7 +42,7 @@ static void make_row(struct as_sweep_row *row, const struct as_sweep_point *poin
 {
     double seconds = point->figures.summary.median / 1e9;
     struct as_roof_work work = {.type = AS_PEAK_F32,
-                                .flops = (double)point->flops,
+                                .flops = (double)point->executed_flops,
                                 .streamed_bytes = 0,
                                 .local_bytes = (double)point->bytes,
                                 .footprint_bytes = point->peak_bytes,
@@ -61,7 +61,7 @@ static void make_row(struct as_sweep_row *row, const struct as_sweep_point *poin
     row->samples_per_second = (double)point->batch / seconds;
     row->memory_mb = (double)point->peak_bytes / 0x1p20;
     row->samples_per_second_mb = row->samples_per_second / fmax(row->memory_mb, 0.001);
-    row->gflops_per_second = (double)point->flops / seconds / 1e9;
+    row->gflops_per_second = (double)point->executed_flops / seconds / 1e9;
     row->drift = fabs(point->way_ns[0] - point->way_ns[1]) / point->figures.summary.median;
     if (peaks) {
         /* All of a run's bytes pass through whatever holds the whole model. */

@@ -351,8 +351,9 @@ static uint64_t needed(const struct as_json_shape *shape)
     uint64_t all = shape->n < 64 ? (UINT64_C(1) << shape->n) - 1 : UINT64_MAX;
 
     for (size_t i = 0; i < shape->n && i < 64; i++)
-        if (shape->field[i].kind == AS_FIELD_OWN && !shape->field[i].read)
-            all &= ~(UINT64_C(1) << i); /* it follows from the others */
+        if ((shape->field[i].kind == AS_FIELD_OWN && !shape->field[i].read) ||
+            shape->field[i].optional)
+            all &= ~(UINT64_C(1) << i); /* it follows from the others, or came later */
     return shape->need ? shape->need : all;
 }
 

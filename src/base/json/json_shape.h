@@ -48,7 +48,7 @@ struct as_json_field {
     const struct as_json_shape *shape;
     const char *const *names; /* of ENUM, `max` of them; NULL: numbers */
     const char *reason; /* of documents: why it is null, when it is; NULL: nothing is reported */
-    bool optional;      /* of documents: it may be left out */
+    bool optional;      /* it may be left out; read, the member then stays 0 */
     size_t n_names;     /* of ARRAY of ENUM: how many `names` has */
     const char *unit, *help; /* for schemas; may be NULL */
     /* Of AS_FIELD_OWN: called after the key, takes the whole value. As as_json_fields_read(). */
@@ -102,6 +102,14 @@ struct as_json_shape {
 /* Under the member's own name. */
 #define AS_FIELD(type, member)                  AS_FIELD_KEY(type, #member, member, NULL, NULL)
 #define AS_FIELD_HELP(type, member, unit, help) AS_FIELD_KEY(type, #member, member, unit, help)
+
+/* One that older runs do not have. */
+#define AS_FIELD_LATER(type, member)                                                               \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_KIND_OF(AS_MEMBER_(type, member)),                        \
+        .offset = offsetof(type, member), .size = sizeof AS_MEMBER_(type, member),                 \
+        .max = sizeof AS_MEMBER_(type, member), .optional = true                                   \
+    }
 
 /* The same as another kind than its C type has: NAME, KNOWN, BYTES. */
 #define AS_FIELD_AS(type, name, member, of_kind)                                                   \

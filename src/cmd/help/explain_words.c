@@ -19,6 +19,8 @@ static const struct as_explained words[] = {
     {"dtype", "column", "inspect: element type of the output.", NULL, NULL},
     {"elementwise", "column", "inspect: additions, comparisons and the like that are not MACs.",
      NULL, NULL},
+    {"executed", "column",
+     "inspect: MACs without those in the padding of convolutions, which kernels skip.", NULL, NULL},
     {"graph", "column", "Sort key: the order of the graph.", NULL, NULL},
     {"inputs", "column", "inspect: shapes of the inputs.", NULL, NULL},
     {"intensity", "column", "Arithmetic intensity of a layer: FLOPs over bytes moved.", NULL, NULL},

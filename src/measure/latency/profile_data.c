@@ -71,6 +71,8 @@ static void join_costs(const struct join *j, struct as_profile_step *step,
     }
     step->macs = sum.macs;
     step->flops = as_cost_flops(&sum);
+    step->executed_macs = as_cost_executed_macs(&sum);
+    step->executed_flops = as_cost_executed_flops(&sum);
     step->bytes = as_sat_mul(as_sat_add(info->bytes_in, info->bytes_out), step->calls);
     if (info->n_sources == 1 && step->counted && !info->fused[0])
         step->bytes = as_sat_add(sum.bytes_read, sum.bytes_written);
@@ -177,6 +179,8 @@ static void describe_model(struct join *j, const struct as_model *model,
         .nodes = j->costs->n_rows,
         .macs = j->costs->forward.macs,
         .flops = as_cost_flops(&j->costs->forward),
+        .executed_macs = as_cost_executed_macs(&j->costs->forward),
+        .executed_flops = as_cost_executed_flops(&j->costs->forward),
         .complete = all_counted(j),
         .batch = j->costs->batch,
         .tokens = tokens_of(model),

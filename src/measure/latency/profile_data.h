@@ -22,7 +22,8 @@ struct as_profile_step {
     bool counted; /* every node in it has counts; else macs and flops are what is known */
     enum as_peak_type type;
     uint64_t calls, macs, flops, bytes, weight_bytes;
-    bool live_known;     /* memory was counted */
+    uint64_t executed_macs, executed_flops; /* without those in padding: rates are of these */
+    bool live_known;                        /* memory was counted */
     uint64_t live_bytes; /* of activations while it runs; when memory was counted */
     uint64_t *self_ns;   /* in each profiled inference */
     size_t n_inferences; /* the same for all steps */
@@ -32,7 +33,8 @@ struct as_profile_step {
 struct as_profile_subject {
     const char *path;
     uint64_t parameters, parameter_bytes, nodes, macs, flops;
-    bool complete; /* every node that ran has counts */
+    uint64_t executed_macs, executed_flops; /* without those in padding */
+    bool complete;                          /* every node that ran has counts */
     uint64_t batch;
     uint64_t tokens; /* of one inference of a decoder or encoder of text; 0: no text */
 };

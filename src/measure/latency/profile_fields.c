@@ -23,6 +23,8 @@ static const struct as_json_field step_fields[] = {
     AS_FIELD(struct as_profile_step, calls),
     AS_FIELD(struct as_profile_step, macs),
     AS_FIELD(struct as_profile_step, flops),
+    AS_FIELD_LATER(struct as_profile_step, executed_macs),
+    AS_FIELD_LATER(struct as_profile_step, executed_flops),
     AS_FIELD_HELP(struct as_profile_step, bytes, "bytes", NULL),
     AS_FIELD_HELP(struct as_profile_step, weight_bytes, "bytes", NULL),
     AS_FIELD(struct as_profile_step, live_known),
@@ -52,6 +54,8 @@ static const struct as_json_field subject_fields[] = {
     AS_FIELD(struct as_profile_subject, nodes),
     AS_FIELD(struct as_profile_subject, macs),
     AS_FIELD(struct as_profile_subject, flops),
+    AS_FIELD_LATER(struct as_profile_subject, executed_macs),
+    AS_FIELD_LATER(struct as_profile_subject, executed_flops),
     AS_FIELD(struct as_profile_subject, complete),
     AS_FIELD(struct as_profile_subject, batch),
     AS_FIELD(struct as_profile_subject, tokens),
@@ -271,7 +275,8 @@ static int check(const struct as_profile_data *d, const struct as_run *run, stru
         const struct as_profile_step *s = &d->steps[i];
 
         good = has_texts(s) && s->n_inferences == d->n_runs && s->calls > 0 &&
-               s->weight_bytes <= s->bytes;
+               s->weight_bytes <= s->bytes && s->executed_macs <= s->macs &&
+               s->executed_flops <= s->flops;
         for (size_t k = 0; k < s->n_nodes && good; k++)
             good = s->nodes[k] != NULL;
     }
@@ -292,6 +297,23 @@ static void redact(struct as_profile_config *c)
         c->command[i] = AS_REDACTED;
     if (c->n_command > 3)
         c->n_command = 3;
+}
+
+/* Documents of before there were executed counts: then all that is counted was taken for it. */
+static void complete_counts(struct as_profile_data *d)
+{
+    if (d->model.executed_flops == 0) {
+        d->model.executed_macs = d->model.macs;
+        d->model.executed_flops = d->model.flops;
+    }
+    for (size_t i = 0; i < d->n_steps; i++) {
+        struct as_profile_step *s = &d->steps[i];
+
+        if (s->executed_flops == 0) {
+            s->executed_macs = s->macs;
+            s->executed_flops = s->flops;
+        }
+    }
 }
 
 int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct assay_error *err)
@@ -322,5 +344,7 @@ int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct as
         rc = as_run_get_rows(run, "steps", &step_shape, MAX_STEPS, &d->steps, &d->n_steps, err);
     if (rc == ASSAY_OK && (d->n_runs != n_runs || d->n_steps != n_steps))
         rc = lost_rows(run, d->n_runs != n_runs ? "profiled_runs" : "steps", err);
+    if (rc == ASSAY_OK)
+        complete_counts(d);
     return rc < 0 ? rc : check(d, run, err);
 }

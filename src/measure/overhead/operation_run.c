@@ -219,6 +219,7 @@ static int count(struct as_operation_point *point, struct as_built_network *netw
         append(point->kernel, sizeof point->kernel, ", ", "reorder");
     point->macs = costs->forward.macs;
     point->flops = as_cost_flops(&costs->forward);
+    point->executed_flops = as_cost_executed_flops(&costs->forward);
     point->bytes =
         costs->n_rows == 1 ? costs->forward.bytes_read + costs->forward.bytes_written : step_bytes;
     point->held_bytes = as_engine_memory(network->engine)->all.peak_bytes;

@@ -49,6 +49,7 @@ struct as_operation_point {
     size_t n_steps;              /* that run, views not counted */
     uint64_t macs;               /* of one run, as flops and bytes are */
     uint64_t flops;              /* from the costs of its nodes */
+    uint64_t executed_flops;     /* without those in padding: the rate is of these */
     uint64_t bytes;      /* read and written; what fused steps keep to themselves is not in it */
     uint64_t held_bytes; /* that they lie in: not more than bytes, or than the engine has */
     double *samples_ns;  /* of all rounds */

@@ -10,6 +10,7 @@ static const struct as_json_field point_fields[] = {
     AS_FIELD(struct as_operation_point, n_steps),
     AS_FIELD(struct as_operation_point, macs),
     AS_FIELD(struct as_operation_point, flops),
+    AS_FIELD_LATER(struct as_operation_point, executed_flops),
     AS_FIELD(struct as_operation_point, bytes),
     AS_FIELD(struct as_operation_point, held_bytes),
     AS_FIELD(struct as_operation_point, n_samples),

@@ -39,6 +39,7 @@ static const struct as_json_field point_fields[] = {
     AS_FIELD(struct as_sweep_point, parameters),
     AS_FIELD(struct as_sweep_point, macs),
     AS_FIELD(struct as_sweep_point, flops),
+    AS_FIELD_LATER(struct as_sweep_point, executed_flops),
     AS_FIELD_HELP(struct as_sweep_point, bytes, "bytes", "read and written by one inference"),
     AS_FIELD(struct as_sweep_point, counted),
     AS_FIELD(struct as_sweep_point, n_samples),
@@ -88,5 +89,8 @@ int as_sweep_run_get(struct as_sweep_run *out, struct as_sweep_options *options,
                              &out->n_points, err);
     if (rc == ASSAY_OK && !is_sound(out))
         rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its settings do not fit its axes", run->path);
+    for (size_t p = 0; rc == ASSAY_OK && p < out->n_points; p++)
+        if (out->points[p].executed_flops == 0) /* of before there was this count */
+            out->points[p].executed_flops = out->points[p].flops;
     return rc;
 }

@@ -138,6 +138,7 @@ static int count(struct setting *s, struct assay_error *err)
         point->parameters = params->parameters;
         point->macs = costs->forward.macs;
         point->flops = as_cost_flops(&costs->forward);
+        point->executed_flops = as_cost_executed_flops(&costs->forward);
         point->bytes = costs->forward.bytes_read + costs->forward.bytes_written;
         point->batch = costs->batch;
         point->counted = costs->n_unknown_ops == 0 && costs->n_unknown_shapes == 0 &&

@@ -36,11 +36,27 @@ uint64_t as_cost_flops(const struct as_cost *cost)
                       cost->transcendental);
 }
 
+uint64_t as_cost_executed_macs(const struct as_cost *cost)
+{
+    return as_sat_sub(cost->macs, cost->padding_macs);
+}
+
+uint64_t as_cost_executed_flops(const struct as_cost *cost)
+{
+    struct as_cost executed = *cost;
+
+    executed.macs = as_cost_executed_macs(cost);
+    executed.elementwise = as_sat_sub(cost->elementwise, cost->padding_ops);
+    return as_cost_flops(&executed);
+}
+
 void as_cost_add(struct as_cost *to, const struct as_cost *cost, uint64_t times)
 {
     as_count_each(&to->macs, cost->macs, times);
     as_count_each(&to->elementwise, cost->elementwise, times);
     as_count_each(&to->transcendental, cost->transcendental, times);
+    as_count_each(&to->padding_macs, cost->padding_macs, times);
+    as_count_each(&to->padding_ops, cost->padding_ops, times);
     as_count_each(&to->bytes_read, cost->bytes_read, times);
     as_count_each(&to->bytes_written, cost->bytes_written, times);
 }

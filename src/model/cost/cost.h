@@ -14,11 +14,16 @@ struct as_cost {
     uint64_t macs;           /* core: convolutions, matrix products, recurrent gates, attention */
     uint64_t elementwise;    /* add, multiply, compare, divide, bias ... one each */
     uint64_t transcendental; /* exp, log, tanh, erf, sqrt, pow ... one each */
+    uint64_t padding_macs;   /* of macs: with the padding of a window, which kernels skip */
+    uint64_t padding_ops;    /* of elementwise: the same of pools */
     uint64_t bytes_read;     /* every input once, weights too; of a lookup only the rows taken */
     uint64_t bytes_written;  /* every output once; 0 for one that only renames (Reshape ...) */
 };
 
 uint64_t as_cost_flops(const struct as_cost *cost);
+/* Without those in the padding: what a kernel does at least. Rates are of these. */
+uint64_t as_cost_executed_macs(const struct as_cost *cost);
+uint64_t as_cost_executed_flops(const struct as_cost *cost);
 void as_cost_add(struct as_cost *to, const struct as_cost *cost, uint64_t times);
 
 enum as_cost_state {

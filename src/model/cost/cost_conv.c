@@ -21,9 +21,15 @@ static void conv(struct as_cost_ctx *ctx, size_t weight)
     as_cost_product(ctx, as_sat_mul(as_cost_out(ctx, 0), kernel_volume(ctx, weight)), 0, weight);
 }
 
+static void skip_padding(struct as_cost_ctx *ctx, bool spreads, size_t weight)
+{
+    ctx->forward->padding_macs = as_cost_in_padding(ctx, spreads, weight, ctx->forward->macs);
+}
+
 void as_cost_conv(struct as_cost_ctx *ctx)
 {
     conv(ctx, 1);
+    skip_padding(ctx, false, 1);
     as_cost_bias(ctx, 2, as_cost_out(ctx, 0));
     as_cost_fused(ctx, as_cost_out(ctx, 0));
 }
@@ -34,6 +40,8 @@ void as_cost_conv_transpose(struct as_cost_ctx *ctx)
     size_t bias = ctx->node->op == AS_OP_MS_ConvTransposeWithDynamicPads ? 3 : 2;
 
     as_cost_product(ctx, as_sat_mul(as_cost_in(ctx, 0), kernel_volume(ctx, 1)), 0, 1);
+    if (ctx->node->op == AS_OP_ConvTranspose)
+        skip_padding(ctx, true, 1);
     as_cost_bias(ctx, bias, as_cost_out(ctx, 0));
 }
 
@@ -51,6 +59,7 @@ void as_cost_fused_conv(struct as_cost_ctx *ctx)
 void as_cost_conv_integer(struct as_cost_ctx *ctx)
 {
     conv(ctx, 1);
+    skip_padding(ctx, false, 1);
     if (as_cost_has(ctx, 2))
         as_count(&ctx->forward->elementwise, as_cost_in(ctx, 0));
     if (as_cost_has(ctx, 3))
@@ -65,6 +74,7 @@ void as_cost_qlinear_conv(struct as_cost_ctx *ctx)
     uint64_t n = as_cost_out(ctx, 0);
 
     conv(ctx, 3);
+    skip_padding(ctx, false, 3);
     as_count_each(&ctx->forward->elementwise, n, REQUANTIZE);
     as_cost_bias(ctx, 8, n);
 }

@@ -328,6 +328,8 @@ void as_cost_pool(struct as_cost_ctx *ctx)
     for (size_t i = 0; i < kernel.n; i++)
         k = as_sat_mul(k, kernel.at[i] > 0 ? (uint64_t)kernel.at[i] : 0);
     pool(ctx, kind, as_cost_out(ctx, 0), k, as_node_int(ctx->node, "p", 2));
+    ctx->forward->padding_ops =
+        as_cost_in_padding(ctx, false, AS_COST_NO_WEIGHT, as_sat_mul(as_cost_out(ctx, 0), k));
     as_cost_fused(ctx, as_cost_out(ctx, 0));
 }
 

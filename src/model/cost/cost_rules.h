@@ -87,6 +87,12 @@ bool as_cost_attr_is(const struct as_cost_ctx *ctx, const char *name, const char
 void as_cost_product(struct as_cost_ctx *ctx, uint64_t macs, size_t a, size_t b);
 /* Input i, when given, is added to n elements. */
 void as_cost_bias(struct as_cost_ctx *ctx, size_t i, uint64_t n);
+#define AS_COST_NO_WEIGHT SIZE_MAX /* the window is that of kernel_shape */
+
+/* Of `counted` taps of the window that slides over input 0, those that lie in the padding; 0 where
+ * that is not known. `spreads`: as ConvTranspose does, whose taps lie in the output. `weight`: the
+ * input that has the kernel. */
+uint64_t as_cost_in_padding(struct as_cost_ctx *ctx, bool spreads, size_t weight, uint64_t counted);
 /* What happens to n elements by the activation of that name ("Relu", "tanh"; others count one
  * comparison; an empty one nothing). */
 void as_cost_activation(struct as_cost_ctx *ctx, const char *name, size_t size, uint64_t n);

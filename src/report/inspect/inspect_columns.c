@@ -71,6 +71,9 @@ bool as_line_count(const struct as_inspect_group *line, enum as_inspect_column c
     case AS_COLUMN_MACS:
         *out = line->forward.macs;
         break;
+    case AS_COLUMN_EXECUTED:
+        *out = as_cost_executed_macs(&line->forward);
+        break;
     case AS_COLUMN_FLOPS:
         *out = as_cost_flops(&line->forward);
         break;

@@ -127,6 +127,7 @@ static void put_model(struct as_json_writer *w, const struct as_inspection *in)
     as_json_kv_f64(w, "compression_ratio", in->params->compression);
     as_json_kv_u64(w, "batch", in->costs->batch);
     put_opt(w, "macs", graph, c->macs);
+    put_opt(w, "executed_macs", graph, as_cost_executed_macs(c));
     put_opt(w, "flops", graph, in->flops);
     put_opt(w, "elementwise_ops", graph, c->elementwise);
     put_opt(w, "transcendental_ops", graph, c->transcendental);

@@ -45,6 +45,7 @@ const char *as_inspect_section_at(size_t i);
     X(PARAMS, "params", "parameters", "params", SI, 1, true)                                       \
     X(PARAM_BYTES, "param_bytes", "parameter_bytes", "weights", BYTES, 8, true)                    \
     X(MACS, "macs", "macs", "MACs", SI, 0, true)                                                   \
+    X(EXECUTED, "executed", "executed_macs", "executed", SI, 9, false)                             \
     X(SHARE, "share", "macs_share", "share", SHARE, 2, true)                                       \
     X(BAR, "bar", NULL, " ", BAR, 11, true)                                                        \
     X(FLOPS, "flops", "flops", "FLOPs", SI, 5, true)                                               \

@@ -176,8 +176,13 @@ static int get_operations(struct operation_parts *o, struct as_run *run, const s
         rc = as_run_get(run, "operations", &as_operation_run_shape, &o->measured, err);
     if (rc < 0)
         return rc;
-    for (unsigned i = 0; i < AS_OPERATION_COUNT; i++)
-        sound = sound && o->measured.points[i].operation == (enum as_operation)i;
+    for (unsigned i = 0; i < AS_OPERATION_COUNT; i++) {
+        struct as_operation_point *point = &o->measured.points[i];
+
+        sound = sound && point->operation == (enum as_operation)i;
+        if (point->executed_flops == 0) /* of before there was this count */
+            point->executed_flops = point->flops;
+    }
     if (!sound)
         return as_fail(err, ASSAY_ERR_FORMAT, "%s: its operations are inconsistent", run->path);
     as_operations_judge(&o->operations, &o->measured, &o->peaks);

@@ -185,6 +185,7 @@ static const struct as_json_field point_fields[] = {
     AS_FIELD_KEY(POINT, "runs", n_samples, NULL, NULL),
     AS_FIELD(POINT, macs),
     AS_FIELD(POINT, flops),
+    AS_FIELD(POINT, executed_flops),
     AS_FIELD_HELP(POINT, bytes, "bytes", "moved"),
     AS_FIELD_HELP(POINT, held_bytes, "bytes", NULL),
     AS_FIELD(POINT, kernel),

@@ -153,7 +153,7 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
     double seconds = p->data->latency.figures.summary.median / 1e9;
 
     as_text_si(rate, p->samples_per_second, NULL);
-    as_text_si(flops, (double)p->data->model.flops / seconds, "FLOP/s");
+    as_text_si(flops, (double)p->data->model.executed_flops / seconds, "FLOP/s");
     as_text_si(moved, p->data->profiled ? (double)p->bytes / seconds : AS_UNKNOWN, "B/s");
     if (isfinite(p->tokens_per_second)) {
         char text[AS_TEXT_HUMAN];

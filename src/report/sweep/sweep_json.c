@@ -62,6 +62,7 @@ static const struct as_json_field point_fields[] = {
     AS_FIELD_IF(POINT, "parameters", parameters, worked),
     AS_FIELD_IF(POINT, "macs", macs, worked),
     AS_FIELD_IF(POINT, "flops", flops, worked),
+    AS_FIELD_IF(POINT, "executed_flops", executed_flops, worked),
     AS_FIELD_NUMBER("latency_ms", latency_ms, "ms", "the median"),
     AS_FIELD_IF(POINT, "median_ns", figures.summary.median, worked),
     AS_FIELD_IF(POINT, "ci95_low_ns", figures.median.interval.low, has_interval),
