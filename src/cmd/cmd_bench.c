@@ -168,6 +168,11 @@ static const struct as_opt bench_opts[] = {
      .kind = AS_OPT_LIST,
      .argument = "COMMAND",
      .help = "run it once after all samples; repeatable, one for each command"},
+    {.name = "name",
+     .kind = AS_OPT_LIST,
+     .argument = "NAME",
+     .help = "call a command NAME in tables and files, also in Markdown; repeatable, one for each "
+             "command"},
     {.name = "no-shell",
      .letter = 'N',
      .kind = AS_OPT_FLAG,

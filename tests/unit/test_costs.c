@@ -184,7 +184,9 @@ static void of_two_sides_the_costlier_is_counted(void **state)
     cost_open(&k, 13, text);
     assert_int_equal(k.costs->n_rows, 3);
     assert_int_equal(row(&k, 1)->times, 0);
+    assert_int_equal(row(&k, 1)->state, AS_COST_NOT_COUNTED);
     assert_int_equal(row(&k, 2)->times, 1);
+    assert_int_equal(row(&k, 2)->state, AS_COST_KNOWN);
     assert_false(row(&k, 1)->times_known);
     assert_false(row(&k, 2)->times_known);
     assert_int_equal(k.costs->forward.transcendental, 4);

@@ -68,7 +68,9 @@ struct as_profile {
     double run_ns;        /* median of a run while profiling */
     double covered_share; /* of the median run, that the layers add up to */
     struct as_roof roof;  /* of the whole, by the headline's median; of the counted layers and their
-                             share of it, when not all are */
+                             share of it, when not all are. Without layers only what it achieved */
+    enum as_peak_type type; /* of the arithmetic that most of the time is in */
+    const char *unsteady;   /* why no recommendation about the model rests on it; NULL */
     double samples_per_second, tokens_per_second;
     double bound_share[AS_BOUND_COUNT]; /* of the time, by what bounds it */
     double short_share; /* of the time: layers bound by overhead whose calls take microseconds */

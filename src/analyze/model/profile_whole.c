@@ -94,6 +94,14 @@ static void add_layers(struct whole *whole, const struct as_profile *p)
     }
 }
 
+static const struct as_roof unknown_roof = {.intensity = AS_UNKNOWN,
+                                            .achieved = AS_UNKNOWN,
+                                            .bandwidth = AS_UNKNOWN,
+                                            .attainable = AS_UNKNOWN,
+                                            .compute_seconds = AS_UNKNOWN,
+                                            .memory_seconds = AS_UNKNOWN,
+                                            .roof_fraction = AS_UNKNOWN};
+
 /* Of the whole the roof is that of its parts, one after the other; where some are not counted, of
  * the others and their share of the time. */
 static void find_whole(struct as_joining *j)
@@ -102,13 +110,17 @@ static void find_whole(struct as_joining *j)
     double ns = j->data->latency.figures.summary.median;
     struct whole whole = {0};
 
+    p->type = p->n_ops ? p->ops[0].type : AS_PEAK_F32;
+    if (p->n_layers == 0) {
+        p->roof = unknown_roof;
+        p->roof.achieved = ns > 0 ? (double)j->data->model.executed_flops / ns * 1e9 : AS_UNKNOWN;
+        return;
+    }
     add_layers(&whole, p);
-    if (p->n_layers == 0)
-        whole.counts.flops = j->data->model.executed_flops;
-    else if (!j->data->model.complete)
+    if (!j->data->model.complete)
         ns *= whole.share;
-    as_profile_find_roof(j, &p->roof, p->n_ops ? p->ops[0].type : AS_PEAK_F32, &whole.counts, ns);
-    if (p->n_layers == 0 || !p->peaks)
+    as_profile_find_roof(j, &p->roof, p->type, &whole.counts, ns);
+    if (!p->peaks)
         return;
     p->roof.roof_fraction = ns > 0 ? whole.at_roof_ns / ns : AS_UNKNOWN;
     p->roof.attainable =

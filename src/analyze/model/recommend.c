@@ -358,14 +358,24 @@ static void advise_threads(struct as_profile *p)
                   saved, bound, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
-/* Times that drift, or whose p50 is known to a quarter only, carry no advice about the model. */
-static bool is_unsteady(const struct as_profile *p)
+/* Times that drift, of which hardly any is independent of the others, or whose p50 is known to a
+ * quarter only, carry no advice about the model. A few iterations that were asked for may. */
+static const char *find_unsteady(struct as_profile *p)
 {
     const struct as_latency_metrics *f = &p->data->latency.figures;
     const struct as_interval *ci = &f->median.interval;
+    double width = (ci->high - ci->low) / f->summary.median;
+    char text[AS_TEXT_HUMAN];
 
-    return !p->data->latency.steady ||
-           (ci->reached && ci->high - ci->low > TOO_WIDE * f->summary.median);
+    if (!p->data->latency.steady)
+        return "the times drifted during the measurement";
+    if (!ci->reached && f->median.n >= AS_LATENCY_MIN_RUNS)
+        return text_of(p, "%zu iterations count as %zu independent ones, too few for a 95 %% CI",
+                       f->median.n, f->median.n_effective);
+    if (!ci->reached || !(width > TOO_WIDE))
+        return NULL;
+    as_text_percent(text, width);
+    return text_of(p, "the 95 %% CI of p50 is %s wide", text);
 }
 
 static void advise_noise(struct as_profile *p)
@@ -375,17 +385,17 @@ static void advise_noise(struct as_profile *p)
     char text[AS_TEXT_HUMAN];
 
     as_text_percent(text, width);
-    if (is_unsteady(p) || !f->median.interval.reached) {
-        advise(p, &(struct advice){
-                      "noisy-machine",
-                      is_unsteady(p) ? "stop other work and measure again, or longer (--time): "
-                                       "recommendations need a steady measurement"
-                                     : "measure longer (--time, --iterations)",
-                      !p->data->latency.steady ? "the times drifted during the measurement"
-                      : f->median.interval.reached
-                          ? text_of(p, "the 95 %% CI of p50 is %s wide", text)
-                          : "too few independent iterations for a 95 % CI of p50",
-                      AS_UNKNOWN, is_unsteady(p) ? 1 : 0, ASSAY_CONFIDENCE_HIGH, NULL});
+    if (p->unsteady) {
+        advise(p, &(struct advice){"noisy-machine",
+                                   "stop other work and measure again, or longer (--time): "
+                                   "recommendations need a steady measurement",
+                                   p->unsteady, AS_UNKNOWN, 1, ASSAY_CONFIDENCE_HIGH, NULL});
+        return;
+    }
+    if (!f->median.interval.reached) {
+        advise(p, &(struct advice){"noisy-machine", "measure longer (--time, --iterations)",
+                                   "too few iterations for a 95 % CI of p50", AS_UNKNOWN, 0,
+                                   ASSAY_CONFIDENCE_HIGH, NULL});
         return;
     }
     if (!(width > 0.05))
@@ -400,10 +410,11 @@ static void advise_noise(struct as_profile *p)
 
 void as_profile_recommend(struct as_profile *p)
 {
+    p->unsteady = find_unsteady(p);
     advise_noise(p);
     if (p->peaks)
         advise_fewer_threads(p); /* which may be what makes the times unsteady */
-    if (is_unsteady(p))
+    if (p->unsteady)
         return;
     if (p->peaks) {
         advise_batch(p);

@@ -96,17 +96,26 @@ static double x_of(const struct as_sweep *s, size_t row)
     return (double)axis->values[s->rows[row].point->place[0]];
 }
 
-/* The first row after which throughput rises by less than AS_SWEEP_KNEE_GAIN a doubling. Two rows
- * have no curve that could bend. */
+/* From one row to another throughput rises by less than AS_SWEEP_KNEE_GAIN a doubling. */
+static bool gains_little(const struct as_sweep *s, size_t from, size_t to)
+{
+    double doublings = log2(x_of(s, to) / x_of(s, from));
+    double gain = s->rows[to].samples_per_second / s->rows[from].samples_per_second;
+
+    return doublings > 0 && pow(gain, 1 / doublings) < 1 + AS_SWEEP_KNEE_GAIN;
+}
+
+/* The first row from which no later one gains more. Two rows have no curve that could bend. */
 static size_t find_knee(const struct as_sweep *s, const size_t *rows, size_t n)
 {
-    if (n < AS_SWEEP_KNEE_ROWS)
+    if (n < AS_SWEEP_KNEE_ROWS || s->drift > AS_SWEEP_MAX_DRIFT)
         return SIZE_MAX;
     for (size_t i = 0; i + 1 < n; i++) {
-        double doublings = log2(x_of(s, rows[i + 1]) / x_of(s, rows[i]));
-        double gain = s->rows[rows[i + 1]].samples_per_second / s->rows[rows[i]].samples_per_second;
+        size_t k = i + 1;
 
-        if (doublings > 0 && pow(gain, 1 / doublings) < 1 + AS_SWEEP_KNEE_GAIN)
+        while (k < n && gains_little(s, rows[i], rows[k]))
+            k++;
+        if (k == n)
             return rows[i];
     }
     return SIZE_MAX;
@@ -151,14 +160,45 @@ static void find_best(struct as_sweep *s)
     }
 }
 
-static void judge(struct as_sweep *s)
+/* Throughput of two rows differs by more than AS_SWEEP_KNEE_GAIN, and so do the CIs of their p50.
+ */
+static bool is_better(const struct as_sweep_row *a, const struct as_sweep_row *b)
+{
+    const struct as_interval *of_a = &a->point->figures.median.interval;
+    const struct as_interval *of_b = &b->point->figures.median.interval;
+    double scale = (double)a->point->batch / (double)b->point->batch;
+
+    return a->samples_per_second > (1 + AS_SWEEP_KNEE_GAIN) * b->samples_per_second &&
+           of_a->reached && of_b->reached && of_a->high < of_b->low * scale;
+}
+
+/* Whether larger batches help an inefficient model is what the table shows. */
+static const char *advise_inefficient(struct as_sweep *s, const size_t *rows, size_t n)
+{
+    size_t best = n > 0 ? rows[0] : 0;
+    char line[200];
+
+    if (n < 2 || s->run->options->axes[0].kind != AS_SWEEP_BATCH)
+        return "inefficient: fewer, larger operators help";
+    for (size_t i = 1; i < n; i++)
+        if (s->rows[rows[i]].samples_per_second > s->rows[best].samples_per_second)
+            best = rows[i];
+    if (!is_better(&s->rows[best], &s->rows[rows[0]]))
+        return "inefficient, and larger batches do not help here: fewer, larger operators would";
+    (void)snprintf(line, sizeof line,
+                   "inefficient: larger batches help (batch %.0f: %.2fx), as do fewer, larger "
+                   "operators",
+                   x_of(s, best), s->rows[best].speedup);
+    return as_arena_text(&s->arena, line, strlen(line));
+}
+
+static void judge(struct as_sweep *s, const size_t *rows, size_t n)
 {
     static const char *const advice[] = {
         [AS_BOUND_UNKNOWN] = "the bound is unknown",
         [AS_BOUND_COMPUTE] = "compute-bound: cheaper arithmetic (int8) and better kernels help",
         [AS_BOUND_MEMORY] =
             "memory-bound: data layout, cache reuse and fewer bytes per element help",
-        [AS_BOUND_OVERHEAD] = "inefficient: larger batches and fewer, larger operators help",
     };
     size_t votes[AS_BOUND_COUNT] = {0};
 
@@ -168,7 +208,10 @@ static void judge(struct as_sweep *s)
     for (int b = 0; b < AS_BOUND_COUNT; b++)
         if (votes[b] > votes[s->verdict])
             s->verdict = (enum as_bound)b;
-    s->advice = advice[s->verdict];
+    if (s->drift > AS_SWEEP_MAX_DRIFT)
+        return;
+    s->advice =
+        s->verdict == AS_BOUND_OVERHEAD ? advise_inefficient(s, rows, n) : advice[s->verdict];
 }
 
 static void fit(struct as_sweep *s, const size_t *rows, size_t n, double *scratch)
@@ -209,7 +252,7 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
                  struct assay_error *err)
 {
     struct as_sweep *s = as_alloc_zero(1, sizeof *s);
-    size_t *rows;
+    size_t *rows, n;
     double *scratch;
 
     *out = NULL;
@@ -231,10 +274,13 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
     for (size_t p = 0; p < run->n_points; p++) {
         make_row(&s->rows[p], &run->points[p], peaks);
         s->rows[p].options = run->options;
+        if (s->rows[p].drift > s->drift)
+            s->drift = s->rows[p].drift;
     }
-    fit(s, rows, along_first(s, rows), scratch);
+    n = along_first(s, rows);
+    fit(s, rows, n, scratch);
     find_best(s);
-    judge(s);
+    judge(s, rows, n);
     *out = s;
     return ASSAY_OK;
 }

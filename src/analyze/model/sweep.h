@@ -20,7 +20,8 @@ struct as_power_law as_power_law_fit(const double *x, const double *y, size_t n)
 
 /* Throughput still rises by at least this share when the setting doubles; else it is the knee. */
 #define AS_SWEEP_KNEE_GAIN 0.10
-#define AS_SWEEP_KNEE_ROWS 3 /* that worked along the first axis; with fewer there is no knee */
+#define AS_SWEEP_MAX_DRIFT 0.1 /* above it the two passes contradict any verdict */
+#define AS_SWEEP_KNEE_ROWS 3   /* that worked along the first axis; with fewer there is no knee */
 
 struct as_sweep_row {
     const struct as_sweep_point *point;
@@ -40,14 +41,15 @@ struct as_sweep {
     /* Of the first axis alone, at the first value of the others. */
     struct as_power_law latency, memory, work, throughput;
     double memory_growth, compute_growth; /* last over first */
-    size_t knee;                          /* row from which doubling gains little, or SIZE_MAX */
-    bool same_work;                       /* only batch and threads vary */
+    double drift;                         /* the most of a row */
+    size_t knee; /* row after which doubling gains little, whatever comes later; SIZE_MAX: none */
+    bool same_work; /* only batch and threads vary */
     size_t best;    /* of the same work the most throughput within the limits; else the most work
                        within them, when there are some; SIZE_MAX: none */
     size_t fastest; /* least latency */
     double max_latency_ns, max_memory_bytes; /* limits given; NaN: none */
     enum as_bound verdict;                   /* what bounds most rows */
-    const char *advice;
+    const char *advice; /* NULL: the passes differ by more than AS_SWEEP_MAX_DRIFT */
     struct as_arena arena;
 };
 

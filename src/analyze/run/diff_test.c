@@ -153,6 +153,16 @@ static int settle_end(double *end, double inner, double p_at_0, const struct as_
     return rc;
 }
 
+/* No time is below 0, so B cannot be faster than A by more than all of A: the interval that was
+ * widened ends there. */
+static void end_at_nothing(struct as_diff_test *t)
+{
+    double all = -t->median_ns[0];
+
+    if (t->median_ns[0] > 0 && t->shift_low_ns < all)
+        t->shift_low_ns = fmin(all, t->shift_ns);
+}
+
 /* Where the test shows nothing, the interval holds 0. */
 static void hold_zero(struct as_diff_test *t)
 {
@@ -195,6 +205,7 @@ int as_diff_test(struct as_diff_test *t, const struct as_diff_pair *p, enum as_d
     rc = shift.low > 0    ? settle_end(&t->shift_low_ns, shift.low, t->p, p, &s, err)
          : shift.high < 0 ? settle_end(&t->shift_high_ns, shift.high, t->p, p, &s, err)
                           : ASSAY_OK;
+    end_at_nothing(t);
     hold_zero(t);
 out:
     sides_fini(&s);

@@ -170,6 +170,30 @@ static int name_setting(struct as_bench_setting *s, const char *command, struct 
     return ASSAY_OK;
 }
 
+/* --name, one for each command. */
+static int take_names(struct as_bench_work *w, size_t n, struct assay_error *err)
+{
+    size_t given = 0;
+
+    while (as_opt_list_at(w->line, "name", given))
+        given++;
+    if (given > 0 && given != n)
+        return as_fail(err, ASSAY_ERR_USAGE, "--name is given %zu times for %zu commands", given,
+                       n);
+    for (size_t i = 0; i < given; i++) {
+        int rc = name_setting(&w->bench.settings[i], as_opt_list_at(w->line, "name", i), err);
+
+        for (size_t k = 0; rc == ASSAY_OK && k < i; k++)
+            if (strcmp(w->bench.settings[k].name, w->bench.settings[i].name) == 0)
+                rc = as_fail(err, ASSAY_ERR_USAGE, "two commands have the --name '%.60s'",
+                             w->bench.settings[i].name);
+        if (rc < 0)
+            return rc;
+    }
+    w->is_named = given > 0;
+    return ASSAY_OK;
+}
+
 static int find_baseline(struct as_bench_work *w, struct assay_error *err)
 {
     const char *wanted = as_opt_text(w->line, "baseline");
@@ -178,7 +202,8 @@ static int find_baseline(struct as_bench_work *w, struct assay_error *err)
     if (!wanted)
         return ASSAY_OK;
     for (size_t i = 0; i < n_commands(w); i++)
-        if (strcmp(w->line->operand[i], wanted) == 0) {
+        if (strcmp(w->line->operand[i], wanted) == 0 ||
+            (w->is_named && strcmp(w->bench.settings[i].name, wanted) == 0)) {
             w->bench.baseline = i;
             return ASSAY_OK;
         }
@@ -221,6 +246,8 @@ int as_bench_plan_commands(struct as_bench_work *w, struct assay_error *err)
                        AS_GRID_SETTINGS - 1);
     w->has_shell = !as_opt_given(w->line, "no-shell");
     rc = plan_settings(w, n, err);
+    if (rc == ASSAY_OK)
+        rc = take_names(w, n, err);
     w->command.any_status = as_opt_given(w->line, "ignore-failure");
     w->command.keep_output = as_opt_given(w->line, "outputs");
     w->bench.n_samples = as_opt_number(w->line, "iterations", w->kind->samples);

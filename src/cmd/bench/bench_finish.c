@@ -269,6 +269,7 @@ static struct as_bench_data data_of(const struct as_bench_work *w)
                                                     : NULL,
                   .witness_note = w->witness_note[0] ? w->witness_note : NULL,
                   .runs_kernels = w->kind->runs_kernels,
+                  .is_named = w->is_named,
                   .has_shell = w->has_shell,
                   .limits = limits},
         .topology = &w->topology,

@@ -11,6 +11,7 @@
 #include "cmd/bench/bench_work.h"
 #include "cmd/common/measure_options.h"
 #include "format/mapped_file.h"
+#include "model/zoo/zoo.h"
 
 /* ---- grids of commands and models ---- */
 
@@ -334,6 +335,25 @@ static bool looks_like_a_model(const char *name)
     return access(name, X_OK) != 0 && access(name, R_OK) == 0;
 }
 
+/* The name of a built-in model without "zoo:" would be run by the shell. */
+static int refuse_bare_zoo(const struct as_cmd_line *line, struct assay_error *err)
+{
+    const struct as_zoo_entry *entry;
+
+    for (int i = 0; i < line->n_operands; i++)
+        for (size_t k = 0; (entry = as_zoo_at(k)) != NULL; k++) {
+            size_t size = strlen(entry->name);
+
+            if (strncmp(line->operand[i], entry->name, size) == 0 &&
+                (line->operand[i][size] == '\0' || line->operand[i][size] == ':'))
+                return as_fail(err, ASSAY_ERR_USAGE,
+                               "'%.60s' is a built-in model: assay bench zoo:%.60s; a program of "
+                               "this name: -- %.60s",
+                               line->operand[i], line->operand[i], line->operand[i]);
+        }
+    return ASSAY_OK;
+}
+
 /* Options that mean something to one workload alone. */
 static int check_options(const struct as_cmd_line *line, const struct as_bench_kind *kind,
                          struct assay_error *err)
@@ -349,6 +369,10 @@ static int check_options(const struct as_cmd_line *line, const struct as_bench_k
     static const char *const command[] = {"ignore-failure", "outputs", "prepare", "setup",
                                           "cleanup"};
 
+    if (kind == &kinds[3] && refuse_bare_zoo(line, err) < 0)
+        return ASSAY_ERR_USAGE;
+    if (kind != &kinds[3] && as_opt_given(line, "name"))
+        return as_fail(err, ASSAY_ERR_USAGE, "--name is for commands in quotes");
     if (kind != &kinds[3] && as_opt_given(line, "no-shell"))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--no-shell is for commands in quotes; what follows -- is run without a "

@@ -56,6 +56,7 @@ struct as_bench_work {
     struct as_load_attention *attention;
     struct as_journal journal;
     bool resumed;
+    bool is_named;           /* by --name */
     bool has_shell;          /* the last setting only starts the shell that runs the commands */
     struct as_out plan_text; /* of the journal: JSON on one line */
     struct assay_fingerprint *fingerprint;

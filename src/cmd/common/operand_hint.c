@@ -9,6 +9,8 @@
 
 #include "base/file/file_open.h"
 #include "base/file/file_read.h"
+#include "base/text/text.h"
+#include "base/units.h"
 #include "format/model_file.h"
 #include "model/zoo/zoo.h"
 #include "trace/run/run_format.h"
@@ -22,6 +24,33 @@ static const struct as_zoo_entry *find_zoo(const char *name)
         if (strlen(entry->name) == size && memcmp(entry->name, name, size) == 0)
             break;
     return entry;
+}
+
+/* The built-in model whose name is most like `name`; NULL: none is. */
+static const char *nearest_zoo(const char *name)
+{
+    const char *names[64];
+    size_t n = 0;
+
+    while (n < AS_COUNT_OF(names) && as_zoo_at(n)) {
+        names[n] = as_zoo_at(n)->name;
+        n++;
+    }
+    return as_text_nearest(name, names, n);
+}
+
+/* A JSON document that assay printed: it says so near its beginning. */
+static bool is_document(const char *path)
+{
+    char head[257] = "";
+    int fd = as_open(path, O_RDONLY | O_NONBLOCK);
+
+    if (fd < 0)
+        return false;
+    if (as_read_some(fd, head, sizeof head - 1) < 0)
+        head[0] = '\0';
+    close(fd);
+    return head[0] == '{' && strstr(head, "\"assay.");
 }
 
 static bool is_run(const char *path)
@@ -64,9 +93,13 @@ void as_operand_hint(const struct as_cmd_line *line, struct assay_error *err)
     if (access(path, F_OK) != 0) {
         if (kind == AS_OPERAND_MODEL && find_zoo(path))
             add(err, "; the built-in model is zoo:%s", path);
+        else if (kind == AS_OPERAND_MODEL && nearest_zoo(path))
+            add(err, "; did you mean the built-in model zoo:%s?", nearest_zoo(path));
     } else if (kind == AS_OPERAND_MODEL) {
         if (is_run(path))
             add(err, "; it is a run: assay report %s", path);
+        else if (is_document(path))
+            add(err, "; it is a document of assay: assay report %s", path);
     } else if (!is_run(path) && (what = as_model_file_kind(path)) != NULL) {
         add(err, "; it is a model (%s): assay inspect %s", what, path);
     }

@@ -255,8 +255,11 @@ static int check_operands(const struct as_cmd_line *line, struct assay_error *er
     const struct as_cmd *cmd = line->cmd;
 
     if (line->n_operands < cmd->min_operands)
-        return as_fail(err, ASSAY_ERR_USAGE, "%s needs %s: %s", cmd->name, cmd->operand,
-                       cmd->usage);
+        return line->n_operands > 0
+                   ? as_fail(err, ASSAY_ERR_USAGE, "%s needs %s, not '%.60s' alone: %s", cmd->name,
+                             cmd->operand, line->operand[0], cmd->usage)
+                   : as_fail(err, ASSAY_ERR_USAGE, "%s needs %s: %s", cmd->name, cmd->operand,
+                             cmd->usage);
     if (line->n_operands > cmd->max_operands)
         return as_fail(err, ASSAY_ERR_USAGE, "%s: unexpected argument '%.60s': %s", cmd->name,
                        line->operand[cmd->max_operands], cmd->usage);

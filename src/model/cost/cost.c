@@ -418,7 +418,7 @@ static uint64_t flops_between(const struct as_costs *costs, size_t from, size_t 
     return as_cost_flops(&sum);
 }
 
-/* Of two sides of which one runs, only the costlier is counted. */
+/* Of two sides of which one runs, that with more FLOPs that are known is counted. */
 static void choose_side(struct as_costs *costs, size_t first, size_t second, size_t end)
 {
     bool then = flops_between(costs, first, second) >= flops_between(costs, second, end);
@@ -428,6 +428,7 @@ static void choose_side(struct as_costs *costs, size_t first, size_t second, siz
         if ((i < second) == then)
             continue;
         costs->rows[i].times = 0;
+        costs->rows[i].state = AS_COST_NOT_COUNTED;
         costs->rows[i].backward_total = (struct as_cost){0};
     }
     costs->times_known = false;

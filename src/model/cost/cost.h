@@ -30,6 +30,7 @@ enum as_cost_state {
     AS_COST_KNOWN,
     AS_COST_UNKNOWN_OP,    /* no rule for this operator */
     AS_COST_UNKNOWN_SHAPE, /* a dimension it depends on is not known */
+    AS_COST_NOT_COUNTED,   /* in the branch of an If that is left out of the sums */
     AS_COST_COUNT
 };
 
@@ -76,8 +77,8 @@ struct as_cost_row {
     unsigned depth;   /* of its graph */
     uint64_t times;   /* executions in one run of the model; 0: in a branch not taken */
     bool times_known; /* as inferred, or as an engine reported; false: `times` counts an iteration
-                         of unknown number as one, or both sides of an If as one each with the
-                         costlier one counted */
+                         of unknown number as one, or both sides of an If, of which the one with
+                         more FLOPs that are known is counted once, the other not */
     enum as_cost_state state;
     bool constant; /* made from constants alone, or worked out with the shapes: computed once, when
                       the model is loaded; `forward` is 0 */

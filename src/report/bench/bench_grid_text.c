@@ -163,7 +163,7 @@ struct grid_table {
     const struct as_bench_report *report;
     struct as_time_column p50;
     double longest_ns; /* of the medians */
-    bool by_item, has_energy, has_outputs, commands;
+    bool by_item, has_energy, has_outputs, has_memory, commands;
 };
 
 static void put_interval(struct as_table *t, const struct grid_table *g,
@@ -193,8 +193,10 @@ static void put_extras(struct as_table *t, const struct grid_table *g, size_t i)
     } else {
         as_cell_time(t, &g->p50, row->kernel_mean_ns);
     }
-    as_text_bytes(text, row->peak_mem_bytes);
-    as_table_text(t, isfinite(row->peak_mem_bytes) ? AS_STYLE_NONE : AS_STYLE_DIM, text);
+    if (g->has_memory) {
+        as_text_bytes(text, row->peak_mem_bytes);
+        as_table_text(t, isfinite(row->peak_mem_bytes) ? AS_STYLE_NONE : AS_STYLE_DIM, text);
+    }
     if (g->has_energy && isfinite(row->energy_j.value))
         as_table_printf(t, AS_STYLE_NONE, "%.4g J", row->energy_j.value);
     else if (g->has_energy)
@@ -250,6 +252,7 @@ static void look(struct grid_table *g, const struct as_bench_report *report)
         if (r->rows[i].wall.n)
             g->longest_ns = fmax(g->longest_ns, r->rows[i].median_ns.value);
         g->has_outputs = g->has_outputs || r->rows[i].outputs_known;
+        g->has_memory = g->has_memory || isfinite(r->rows[i].peak_mem_bytes);
     }
 }
 
@@ -279,7 +282,9 @@ static size_t choose_columns(struct grid_table *g, struct as_table_column out[CO
         .title = g->commands ? "user" : "CPU", .align = AS_ALIGN_RIGHT, .drop = 7};
     if (g->commands)
         out[n++] = (struct as_table_column){.title = "system", .align = AS_ALIGN_RIGHT, .drop = 7};
-    out[n++] = (struct as_table_column){.title = "peak memory", .align = AS_ALIGN_RIGHT, .drop = 9};
+    if (g->has_memory)
+        out[n++] =
+            (struct as_table_column){.title = "peak memory", .align = AS_ALIGN_RIGHT, .drop = 4};
     if (g->has_energy)
         out[n++] = (struct as_table_column){.title = "energy", .align = AS_ALIGN_RIGHT, .drop = 6};
     if (g->has_outputs)
@@ -296,13 +301,19 @@ static void put_disagreement(struct as_page *page, const struct as_bench_report 
     const struct as_bench_row *row = &r->rows[i];
     double medians = row->item_ns.value / r->rows[r->bench->baseline].item_ns.value;
 
-    if (!(fabs(medians - 1) > DRIFT_SHARE) || judge(row) != NOT_SIGNIFICANT)
+    if (!(fabs(medians - 1) > DRIFT_SHARE) ||
+        (medians >= row->time_ratio.low && medians <= row->time_ratio.high))
         return;
-    if (medians < row->time_ratio.low || medians > row->time_ratio.high)
+    if (judge(row) == NOT_SIGNIFICANT)
         as_page_line(
             page, AS_STYLE_DIM,
             "  the medians differ by %.0f %%, but paired samples do not: the machine drifted",
             fabs(medians - 1) * 100);
+    else
+        as_page_line(page, AS_STYLE_DIM,
+                     "  the medians differ %.2fx, paired samples %.2fx: the machine drifted, and "
+                     "the pairs are what counts",
+                     medians, row->time_ratio.value);
 }
 
 static void put_undecided(struct as_page *page, const struct as_bench_report *report, size_t i)

@@ -34,6 +34,7 @@ static const struct as_json_field fact_fields[] = {
     AS_FIELD(struct as_bench_facts, runs_kernels),
     AS_FIELD(struct as_bench_facts, has_grid),
     AS_FIELD(struct as_bench_facts, has_hashes),
+    AS_FIELD_LATER(struct as_bench_facts, is_named),
     AS_FIELD(struct as_bench_facts, has_shell),
     AS_FIELD(struct as_bench_facts, n_samples),
     AS_FIELD(struct as_bench_facts, baseline),
@@ -297,7 +298,7 @@ static void redact(struct as_bench_view *v)
 
         if (s->failed)
             (void)snprintf(s->why, sizeof s->why, "it failed; why is %s", AS_REDACTED);
-        if (v->facts.has_grid)
+        if (v->facts.has_grid || v->facts.is_named)
             continue;
         as_redact_command(name, sizeof name, s->name);
         if (is_named(&v->bench, i, name))
@@ -402,6 +403,19 @@ static int json(struct as_run *run, const struct as_show *show, struct as_json_w
     return rc;
 }
 
+static int csv(struct as_run *run, const struct as_show *show, const struct as_csv_target *to,
+               struct assay_error *err)
+{
+    struct as_bench_view v;
+    int rc = as_bench_view_init(&v, run, err);
+
+    (void)show;
+    if (rc == ASSAY_OK)
+        rc = as_bench_csv(&v.report, to, err);
+    as_bench_view_fini(&v);
+    return rc;
+}
+
 /* Its samples as the comparison takes them. */
 static void add_latency(struct as_metrics *to, const struct as_bench_row *row)
 {
@@ -437,5 +451,9 @@ static int metrics(struct as_run *run, struct as_metrics *to, struct assay_error
     return rc;
 }
 
-const struct as_run_kind as_kind_bench = {
-    .name = "bench", .schema_version = 2, .page = page, .json = json, .metrics = metrics};
+const struct as_run_kind as_kind_bench = {.name = "bench",
+                                          .schema_version = 2,
+                                          .page = page,
+                                          .json = json,
+                                          .csv = csv,
+                                          .metrics = metrics};

@@ -3,6 +3,7 @@
 #ifndef AS_REPORT_BENCH_BENCH_REPORT_H
 #define AS_REPORT_BENCH_BENCH_REPORT_H
 
+#include "base/text/csv_target.h"
 #include "base/text/term.h"
 #include "experiment/bench/bench_result.h"
 #include "probe/system/topology.h"
@@ -37,6 +38,10 @@ void as_bench_put_grid(struct as_page *page, const struct as_bench_report *repor
 
 /* Members of the document "assay.bench". */
 void as_bench_json(const struct as_bench_report *report, struct as_json_writer *w);
+/* settings.csv, and in a folder samples.csv too: bench_settings_csv.c. Answers the number of
+ * tables. */
+AS_MUST_USE int as_bench_csv(const struct as_bench_report *report, const struct as_csv_target *to,
+                             struct assay_error *err);
 /* One row a setting with everything that is known of it. */
 AS_MUST_USE int as_bench_summary_csv(const struct as_bench_report *report, struct as_out *out,
                                      struct assay_error *err);
@@ -57,6 +62,7 @@ struct as_bench_facts {
     const char *fingerprint, *energy_source, *energy_why, *witness_note;
     bool runs_kernels; /* of our own: the report names their instruction set */
     bool has_grid, has_hashes;
+    bool is_named;  /* the user gave the settings names, which hide nothing */
     bool has_shell; /* the last setting only starts the shell; what is shown is without it */
     uint64_t n_samples, baseline;
     struct as_bench_limits limits;

@@ -81,12 +81,8 @@ static void put_totals(struct as_page *page, const struct as_diff *d)
     as_text_ns(before, d->total_ns[0], AS_TIME_AUTO);
     as_text_ns(after, d->total_ns[1], AS_TIME_AUTO);
     format_change(change, d->speedup_percent, "faster", "slower");
-    if (is_of_inferences(d))
-        as_page_pair(page, AS_STYLE_DIM, "mean", "%s %s %s, %s (stalls included, not tested)",
-                     before, arrow, after, change);
-    else
-        as_page_pair(page, AS_STYLE_NONE, "total time", "%s %s %s, %s", before, arrow, after,
-                     change);
+    as_page_pair(page, AS_STYLE_DIM, is_of_inferences(d) ? "mean" : "total time",
+                 "%s %s %s, %s (stalls included, not tested)", before, arrow, after, change);
     if (!isfinite(d->memory_bytes[0]) || !isfinite(d->memory_bytes[1])) {
         as_page_pair(page, AS_STYLE_DIM, "memory", "not recorded in %s",
                      isfinite(d->memory_bytes[0])   ? "B"

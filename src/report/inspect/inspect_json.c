@@ -191,7 +191,7 @@ static void put_figures(struct as_json_writer *w, const struct as_inspection *in
 static void put_layer(struct as_json_writer *w, const struct as_inspection *in,
                       const struct as_cost_row *row)
 {
-    static const char *const states[] = {"known", "unknown_op", "unknown_shape"};
+    static const char *const states[] = {"known", "unknown_op", "unknown_shape", "not_counted"};
     const char *label = as_node_label(row->graph, row->node);
     const struct as_inspect_group line = as_row_line(row);
 

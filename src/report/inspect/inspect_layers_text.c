@@ -240,6 +240,26 @@ static void put_lines(struct lines *l, size_t n)
         as_page_line(l->page, AS_STYLE_DIM, "%zu more: --top %zu shows all", n - l->n, n);
 }
 
+/* The place of "macs" among the sort keys. */
+static unsigned sort_by_macs(void)
+{
+    unsigned i = 0;
+
+    while (as_inspect_sort_at(i) && strcmp(as_inspect_sort_at(i), "macs") != 0)
+        i++;
+    return as_inspect_sort_at(i) ? i : 0;
+}
+
+/* How many of the first `n` lines have MACs; the largest come first. */
+static size_t with_macs(const struct as_inspect_report *report, const uint32_t *order, size_t n)
+{
+    size_t some = 0;
+
+    while (some < n && report->in->costs->rows[order[some]].forward.macs > 0)
+        some++;
+    return some ? some : n;
+}
+
 static int put_layers(const struct as_inspect_report *report, struct as_page *page,
                       struct assay_error *err)
 {
@@ -254,6 +274,8 @@ static int put_layers(const struct as_inspect_report *report, struct as_page *pa
         return ASSAY_OK;
     }
     lines.n = shown_of(n, report->top, 20);
+    if (report->top == 0 && !report->sort_given && report->sort == sort_by_macs())
+        lines.n = with_macs(report, lines.order, lines.n);
     lines.line = as_arena_zero(&page->arena, lines.n + 1, sizeof *lines.line);
     if (!lines.line)
         return as_fail_nomem(err);
@@ -275,16 +297,6 @@ static int put_groups(const struct as_inspect_report *report, struct as_page *pa
     lines.n = shown_of(n, report->top, n);
     put_lines(&lines, n);
     return ASSAY_OK;
-}
-
-/* The place of "macs" among the sort keys. */
-static unsigned sort_by_macs(void)
-{
-    unsigned i = 0;
-
-    while (as_inspect_sort_at(i) && strcmp(as_inspect_sort_at(i), "macs") != 0)
-        i++;
-    return as_inspect_sort_at(i) ? i : 0;
 }
 
 int as_inspect_layers(const struct as_inspect_report *report, struct as_page *page,

@@ -198,8 +198,8 @@ int as_inspect_summary(const struct as_inspect_report *report, struct as_page *p
             c->n_unknown_ops, c->n_unknown_ops == 1 ? "" : "s", c->n_unknown_shapes);
     if (!c->times_known)
         as_page_line(page, AS_STYLE_WARN,
-                     "! a branch or loop depends on data: the costlier branch and one iteration "
-                     "are counted");
+                     "! a branch or loop depends on data: the branch with more known FLOPs and one "
+                     "iteration are counted");
     if (c->overflow)
         as_page_line(page, AS_STYLE_WARN, "! some counts exceed 2^64 and are limited to it");
     put_parameters_line(in, page);

@@ -421,6 +421,27 @@ static bool profiled(const void *object)
     return ((const D *)object)->profiled;
 }
 
+/* Whether layers were measured: without them shares are unknown. */
+static bool has_layers(const void *object)
+{
+    return ((const P *)object)->n_layers > 0;
+}
+
+static bool is_bound_known(const void *object)
+{
+    return ((const P *)object)->roof.bound != AS_BOUND_UNKNOWN;
+}
+
+static const char *peak_type_text(const void *object)
+{
+    return has_layers(object) ? as_peak_type_name(((const P *)object)->type) : NULL;
+}
+
+static const char *unsteady_text(const void *object)
+{
+    return ((const P *)object)->unsteady;
+}
+
 static bool is_memory_bound(const void *object)
 {
     return ((const P *)object)->roof.bound == AS_BOUND_MEMORY;
@@ -429,6 +450,13 @@ static bool is_memory_bound(const void *object)
 static bool is_compute_bound(const void *object)
 {
     return ((const P *)object)->roof.bound == AS_BOUND_COMPUTE;
+}
+
+/* Of the type that most of the arithmetic is in. */
+static double peak_used(const P *p)
+{
+    return p->peaks && p->n_layers ? as_peak_flops(p->peaks, p->type, p->data->threads)
+                                   : AS_UNKNOWN;
 }
 
 #define VALUE(name, expression)                                                                    \
@@ -440,10 +468,15 @@ static bool is_compute_bound(const void *object)
     }
 VALUE(latency_ms, p->data->latency.figures.summary.median / 1e6)
 VALUE(bandwidth_mib, p->data->model.complete ? p->roof.bandwidth / AS_MIB : AS_UNKNOWN)
-VALUE(efficiency, p->data->model.complete ? p->roof.achieved / peak_f32(p) : AS_UNKNOWN)
+VALUE(efficiency, p->data->model.complete ? p->roof.achieved / peak_used(p) : AS_UNKNOWN)
 #undef VALUE
 
-#define SHARE(name, member) AS_FIELD_KEY(P, name, member, "fraction", "of the time of all layers")
+#define SHARE(name, member)                                                                        \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_F64, .offset = offsetof(P, member),                        \
+        .size = sizeof(double), .max = sizeof(double), .known = has_layers, .unit = "fraction",    \
+        .help = "of the time of all layers"                                                        \
+    }
 static const struct as_json_field summary_fields[] = {
     AS_FIELD_KEY(P, "total_layers", n_layers, NULL, NULL),
     AS_FIELD_KEY(P, "total_time_ns", sum_ns, "ns", "of all layers"),
@@ -452,9 +485,18 @@ static const struct as_json_field summary_fields[] = {
     AS_FIELD(P, tokens_per_second),
     ROOF(whole, P),
     AS_FIELD_NUMBER("memory_bandwidth_mbs", bandwidth_mib, "MiB/s", NULL),
-    AS_FIELD_NUMBER("computational_efficiency", efficiency, "fraction", "of the f32 peak"),
-    AS_FIELD_TRUTH("is_memory_bound", is_memory_bound),
-    AS_FIELD_TRUTH("is_compute_bound", is_compute_bound),
+    AS_FIELD_NUMBER("computational_efficiency", efficiency, "fraction", "of the peak of peak_type"),
+    AS_FIELD_WORDS("peak_type", peak_type_text, "of the arithmetic that most of the time is in"),
+    {.key = "is_memory_bound",
+     .kind = AS_FIELD_BOOL,
+     .truth = is_memory_bound,
+     .known = is_bound_known},
+    {.key = "is_compute_bound",
+     .kind = AS_FIELD_BOOL,
+     .truth = is_compute_bound,
+     .known = is_bound_known},
+    AS_FIELD_WORDS("unsteady", unsteady_text,
+                   "why recommendations are withheld; null: they are not"),
     AS_FIELD_WORDS("bottleneck", bound_text, NULL),
     SHARE("compute_bound_share", bound_share[AS_BOUND_COMPUTE]),
     SHARE("memory_bound_share", bound_share[AS_BOUND_MEMORY]),

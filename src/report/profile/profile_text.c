@@ -41,14 +41,13 @@ static void put_machine(const struct as_profile_report *report, struct as_page *
     char nodes[AS_TEXT_HUMAN], steps[AS_TEXT_HUMAN];
 
     as_text_count(nodes, p->data->model.nodes);
-    (void)snprintf(steps, sizeof steps, "-");
-    if (p->data->profiled)
-        as_text_count(steps, p->n_layers);
-    as_page_line(page, AS_STYLE_DIM,
-                 "%.50s, %u of %u threads; %s%s; %s nodes executed as %s layers",
+    as_text_count(steps, p->n_layers);
+    as_page_line(page, AS_STYLE_DIM, "%.50s, %u of %u threads; %s%s; %s nodes%s%s%s",
                  as_page_name(page, p->data->topology.cpu.model), p->data->threads,
                  p->data->topology.n_usable, library ? library : "plain C kernels, ",
-                 library ? "" : as_isa_name(isa->effective), nodes, steps);
+                 library ? "" : as_isa_name(isa->effective), nodes,
+                 p->data->profiled ? " executed as " : "", p->data->profiled ? steps : "",
+                 p->data->profiled ? " layers" : "");
     if (isa->capped_by)
         as_page_pair(page, AS_STYLE_NONE, "ISA", "capped at %s by %s; the CPU has %s",
                      as_isa_name(isa->effective), isa->capped_by, as_isa_name(isa->hardware));
@@ -70,8 +69,9 @@ static size_t put_percentile(char *line, size_t size, size_t capacity, const cha
                                    name, supported ? "" : "~", text);
 }
 
-static void put_causes(const struct as_latency_run *run, struct as_page *page)
+static void put_causes(const struct as_profile *p, struct as_page *page)
 {
+    const struct as_latency_run *run = &p->data->latency;
     char line[300] = "";
     size_t size = 0;
 
@@ -86,10 +86,10 @@ static void put_causes(const struct as_latency_run *run, struct as_page *page)
     if (run->n_outliers)
         as_page_pair(page, AS_STYLE_DIM, NULL, "%zu outlier%s%s%s", run->n_outliers,
                      run->n_outliers == 1 ? "" : "s", size ? ": " : ", cause unknown", line);
-    if (!run->steady)
+    if (p->unsteady)
         as_page_pair(page, AS_STYLE_WARN, "unsteady",
-                     "the times drifted during the measurement, so p50 depends on when it was "
-                     "taken; stop other work and measure again");
+                     "%s, so p50 depends on when it was taken; stop other work and measure again",
+                     p->unsteady);
 }
 
 static void put_percentiles(const struct as_summary *s, struct as_page *page)
@@ -143,26 +143,27 @@ static void put_latency(const struct as_profile *p, struct as_page *page)
     as_page_pair(page, AS_STYLE_DIM, NULL, "%zu iteration%s after %llu warm-up iteration%s", run->n,
                  run->n == 1 ? "" : "s", (unsigned long long)run->warm_up.runs,
                  run->warm_up.runs == 1 ? "" : "s");
-    put_causes(run, page);
+    put_causes(p, page);
 }
 
 static void put_throughput(const struct as_profile *p, struct as_page *page)
 {
     char rate[AS_TEXT_HUMAN], tokens[AS_TEXT_HUMAN + 16] = "", flops[AS_TEXT_HUMAN];
-    char moved[AS_TEXT_HUMAN];
+    char moved[AS_TEXT_HUMAN] = "";
     double seconds = p->data->latency.figures.summary.median / 1e9;
 
     as_text_si(rate, p->samples_per_second, NULL);
     as_text_si(flops, (double)p->data->model.executed_flops / seconds, "FLOP/s");
-    as_text_si(moved, p->data->profiled ? (double)p->bytes / seconds : AS_UNKNOWN, "B/s");
+    if (p->data->profiled)
+        as_text_si(moved, (double)p->bytes / seconds, "B/s");
     if (isfinite(p->tokens_per_second)) {
         char text[AS_TEXT_HUMAN];
 
         as_text_si(text, p->tokens_per_second, NULL);
         (void)snprintf(tokens, sizeof tokens, "%s tokens/s, ", text);
     }
-    as_page_pair(page, AS_STYLE_NONE, "throughput", "%s samples/s, %s%s%s, %s", rate, tokens,
-                 p->data->model.complete ? "" : "at least ", flops, moved);
+    as_page_pair(page, AS_STYLE_NONE, "throughput", "%s samples/s, %s%s%s%s%s", rate, tokens,
+                 p->data->model.complete ? "" : "at least ", flops, moved[0] ? ", " : "", moved);
 }
 
 static void put_uncounted(const struct as_profile_memory *m, struct as_page *page)
@@ -258,6 +259,10 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
         as_page_pair(page, AS_STYLE_WARN, "roofline", "unknown: %s", p->data->why_no_peaks);
         return;
     }
+    if (p->n_layers == 0) {
+        as_page_pair(page, AS_STYLE_WARN, "roofline", "unknown: the layers were not measured");
+        return;
+    }
     if (r->bound == AS_BOUND_UNKNOWN) {
         as_page_pair(page, AS_STYLE_WARN, "roofline",
                      "unknown: most of the time is in layers whose cost is not counted");
@@ -266,14 +271,16 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     }
     as_text_percent(share, r->roof_fraction);
     as_text_fixed(intensity, r->intensity, r->intensity < 10 ? 2 : 1);
-    as_text_si(peak, as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads), "FLOP/s");
-    as_text_percent(of, r->achieved / as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads));
+    as_text_si(peak, as_peak_flops(p->peaks, p->type, p->data->threads),
+               p->type == AS_PEAK_I8 ? "OP/s" : "FLOP/s");
+    as_text_percent(of, r->achieved / as_peak_flops(p->peaks, p->type, p->data->threads));
     as_page_pair(page, AS_STYLE_NONE, "roofline",
                  "%s of roofline; %s%s; arithmetic intensity %s FLOP/byte", share,
                  r->bound == AS_BOUND_OVERHEAD && !r->is_short ? "" : "bound by ", as_roof_text(r),
                  intensity[0] ? intensity : "-");
-    as_page_pair(page, AS_STYLE_NONE, NULL, "%s of the f32 peak of %s on %u thread%s", of, peak,
-                 p->data->threads, p->data->threads == 1 ? "" : "s");
+    as_page_pair(page, AS_STYLE_NONE, NULL, "%s of the %s peak of %s on %u thread%s", of,
+                 as_peak_type_name(p->type), peak, p->data->threads,
+                 p->data->threads == 1 ? "" : "s");
     if (!p->data->model.complete)
         as_page_pair(page, AS_STYLE_WARN, NULL, "of the layers whose cost is counted");
     if (r->inconsistent)

@@ -11,8 +11,6 @@
 #include "report/machine/machine_report.h"
 #include "report/page/page.h"
 
-#define AS_SWEEP_MAX_DRIFT 0.3 /* above it the passes contradict any verdict */
-
 static void put_fixed(struct as_table *t, double value)
 {
     char text[AS_TEXT_HUMAN];
@@ -90,7 +88,6 @@ static void put_findings(const struct as_sweep *s, struct as_page *page)
 {
     const char *axis = s->run->options->axes[0].name;
     char setting[200], latency[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN];
-    double drift = 0;
 
     as_page_heading(page, "Scaling",
                     s->run->options->n_axes > 1
@@ -121,17 +118,15 @@ static void put_findings(const struct as_sweep *s, struct as_page *page)
     } else if (isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)) {
         as_page_pair(page, AS_STYLE_WARN, "best", "no setting is within the limits");
     }
-    for (size_t r = 0; r < s->n_rows; r++)
-        if (s->rows[r].drift > drift)
-            drift = s->rows[r].drift;
-    if (drift <= AS_SWEEP_MAX_DRIFT)
+    if (s->advice)
         as_page_pair(page, AS_STYLE_NONE, "verdict", "%s%s",
                      s->verdict == AS_BOUND_UNKNOWN ? "" : "the model as a whole is ", s->advice);
-    if (drift > 0.1) {
-        as_text_percent(rate, drift);
-        as_page_pair(
-            page, AS_STYLE_WARN, "unsteady",
-            "forward and reverse pass differ by up to %s: stop other work and measure again", rate);
+    if (s->drift > AS_SWEEP_MAX_DRIFT) {
+        as_text_percent(rate, s->drift);
+        as_page_pair(page, AS_STYLE_WARN, "unsteady",
+                     "forward and reverse pass differ by up to %s, so there is no verdict: stop "
+                     "other work and measure again",
+                     rate);
     }
 }
 

@@ -40,7 +40,7 @@ static int take_both(struct as_infer *ctx, struct as_graph *one, struct as_graph
     int rc;
 
     one->times = two->times = AS_DIM_UNKNOWN;
-    find_branch(ctx, "which branch runs depends on data; the costlier branch is counted");
+    find_branch(ctx, "which branch runs depends on data; the one with more known FLOPs is counted");
     ctx->unsure++;
     rc = as_body_run(ctx, one, false, &ran_one);
     if (rc == ASSAY_OK)

@@ -264,7 +264,7 @@ static int infer_if(struct as_infer *ctx)
         rc = as_body_run(ctx, bodies[condition != 0], false, &ran);
         return rc == ASSAY_OK && ran ? copy_outputs(ctx, bodies[condition != 0]) : rc;
     }
-    find_branch(ctx, "which branch runs depends on data; the costlier branch is counted");
+    find_branch(ctx, "which branch runs depends on data; the one with more known FLOPs is counted");
     ctx->unsure++;
     for (int i = 0; i < 2 && rc == ASSAY_OK && ran; i++)
         rc = as_body_run(ctx, bodies[i], false, &ran);
