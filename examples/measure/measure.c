@@ -29,8 +29,7 @@ static int dot_product(void *user, struct assay_error *err)
 
 static void print_latency(const char *what, const struct assay_latency *l)
 {
-    printf("%s: %.2f us, %g %% interval %.2f to %.2f us, %" PRIu64 " samples of %" PRIu64
-           " calls, %s\n",
+    printf("%s: %.2f us, %g %% CI %.2f to %.2f us, %" PRIu64 " samples of %" PRIu64 " calls, %s\n",
            what, l->median_ns / 1e3, 100 * l->level, l->low_ns / 1e3, l->high_ns / 1e3, l->n,
            l->batch, l->steady ? "steady" : "not steady");
     for (int i = 0; i < ASSAY_LATENCY_CAUSES; i++)

@@ -212,7 +212,7 @@ int assay_model_profile_quick(struct assay_model *model,
     return snprintf(text, text ? capacity : 0,
                     "Parameters   %s\n"
                     "FLOPs        %s\n"
-                    "Latency      %.2f ms (%.0f %% interval of the median: %.2f to %.2f ms)\n"
+                    "Latency      %.2f ms (%.0f %% CI of the median: %.2f to %.2f ms)\n"
                     "Memory       %.2f MB at the peak\n"
                     "Bottleneck   %s\n"
                     "Efficiency   %s of the machine's peak (%.2f GFLOP/s)\n",

@@ -115,6 +115,7 @@ static int compare_layers(const struct as_cmd_line *line, struct as_diff_run *co
 {
     struct as_diff_report report = {
         .broken = {run[0]->broken, run[1]->broken},
+        .unsteady = {run[0]->unsteady, run[1]->unsteady},
         .top = (size_t)as_opt_number(line, "top", 0),
         .wide = as_opt_given(line, "wide"),
     };

@@ -242,7 +242,7 @@ static int print_one(struct as_console *console, const struct counted *c, bool m
     as_page_line(&page, AS_STYLE_NONE, "input: %s", text);
     as_out_char(out, '\n');
     put_figure(out, "parameters", found->params->parameters);
-    put_figure(out, "stored numbers", found->params->stored);
+    put_figure(out, "stored elements", found->params->stored);
     put_figure(out, "bytes of parameters", found->params->parameter_bytes);
     put_figure(out, "MACs", found->costs->forward.macs);
     put_figure(out, "elementwise", found->costs->forward.elementwise);
@@ -530,7 +530,7 @@ const struct as_cmd as_cmd_zoo = {
     .usage = "assay zoo [options] [NAME[:KEY=VALUE,...]]",
     .details = "Without NAME: all models, with the parameters and MACs of one inference. With "
                "NAME: its keys and counts. With NAME and --output: the model as a file, ONNX or, "
-               "for llama, GGUF, by the suffix of the name or --to. The weights are random numbers "
+               "for llama, GGUF, by the suffix of the name or --to. The weights are random values "
                "that follow from the key seed: the same on every machine, but not "
                "trained.\n\nWherever a command takes a model, zoo:NAME[:KEY=VALUE,...] is one too.",
     .examples = zoo_examples,

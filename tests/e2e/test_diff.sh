@@ -14,7 +14,7 @@ diff_of() {
 # The verdict, by iterations and by calls.
 diff_of "$tmp/steps.assay" "$tmp/slow_steps.assay" >"$tmp/out"
 check "the slower run is said to be slower, by iterations" grep -Eq '^B is slower: p50 of iterations shifts [0-9.]+ % up' "$tmp/out"
-check "and how much in all" grep -Eq '^  total time .* % slower$' "$tmp/out"
+check "and how much in all" grep -Eq '^  total time .* % slower' "$tmp/out"
 check "the layer that is slower is named" grep -Eq '^matmul .* slower$' "$tmp/out"
 check "an interval is told" grep -q '95 % CI' "$tmp/out"
 check "memory that is not known is said to be so" grep -q 'not recorded in either run' "$tmp/out"

@@ -5,7 +5,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$1/examples/measure" --quick >"$work/out"
 expect() { grep -qE "$1" "$work/out" || { echo "no line with: $1"; cat "$work/out"; exit 1; }; }
-expect '^dot product: [0-9.]+ us, 95 % interval [0-9.]+ to [0-9.]+ us, [0-9]+ samples of [0-9]+ calls'
+expect '^dot product: [0-9.]+ us, 95 % CI [0-9.]+ to [0-9.]+ us, [0-9]+ samples of [0-9]+ calls'
 expect '^Parameters   136,714$' # 256 x 512 + 512 + 512 x 10 + 10
 expect '^FLOPs        2\.19 MFLOP$' # 2 x 8 x (256 x 512 + 512 x 10)
 expect '^Latency      [0-9.]+ ms '

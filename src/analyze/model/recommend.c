@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/model/profile.h"
+#include "analyze/model/steadiness.h"
 #include "base/text/text.h"
 #include "base/units.h"
 
@@ -15,7 +16,6 @@
 #define MUCH          0.2
 #define HALF          0.5
 #define WORTH_THREADS 0.1
-#define TOO_WIDE      0.25
 #define SPLIT_NS      20000 /* a call this short gains nothing: handing work over takes microseconds */
 
 AS_PRINTF(2, 3) static const char *text_of(struct as_profile *p, const char *fmt, ...)
@@ -358,26 +358,6 @@ static void advise_threads(struct as_profile *p)
                   saved, bound, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
-/* Times that drift, of which hardly any is independent of the others, or whose p50 is known to a
- * quarter only, carry no advice about the model. A few iterations that were asked for may. */
-static const char *find_unsteady(struct as_profile *p)
-{
-    const struct as_latency_metrics *f = &p->data->latency.figures;
-    const struct as_interval *ci = &f->median.interval;
-    double width = (ci->high - ci->low) / f->summary.median;
-    char text[AS_TEXT_HUMAN];
-
-    if (!p->data->latency.steady)
-        return "the times drifted during the measurement";
-    if (!ci->reached && f->median.n >= AS_LATENCY_MIN_RUNS)
-        return text_of(p, "%zu iterations count as %zu independent ones, too few for a 95 %% CI",
-                       f->median.n, f->median.n_effective);
-    if (!ci->reached || !(width > TOO_WIDE))
-        return NULL;
-    as_text_percent(text, width);
-    return text_of(p, "the 95 %% CI of p50 is %s wide", text);
-}
-
 static void advise_noise(struct as_profile *p)
 {
     const struct as_latency_metrics *f = &p->data->latency.figures;
@@ -410,7 +390,7 @@ static void advise_noise(struct as_profile *p)
 
 void as_profile_recommend(struct as_profile *p)
 {
-    p->unsteady = find_unsteady(p);
+    p->unsteady = as_unsteady(&p->data->latency, &p->arena);
     advise_noise(p);
     if (p->peaks)
         advise_fewer_threads(p); /* which may be what makes the times unsteady */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/model/layer_times.h"
+#include "analyze/model/steadiness.h"
 #include "analyze/run/manager_run.h"
 #include "analyze/run/run_document.h"
 #include "analyze/watch/target.h"
@@ -357,6 +358,7 @@ static int take_profile(struct as_diff_run *r, struct assay_error *err)
         .iteration_ns = d->latency.samples_ns,
         .n_iteration_ns = d->latency.n,
         .n_iterations = 1}; /* all times are of one inference */
+    r->unsteady = as_unsteady(&d->latency, &r->arena);
     return rc < 0 ? rc : 1;
 }
 

@@ -186,7 +186,8 @@ struct as_diff_run {
     struct as_diff_side side;
     struct as_run *run;
     struct as_layers *layers; /* NULL: its kind has none, and `side` has a name alone */
-    const char *broken; /* what is wrong with the run, as in "was never closed"; NULL: nothing */
+    const char *unsteady; /* why nothing about a model is concluded from it; NULL: it is steady */
+    const char *broken;   /* what is wrong with the run, as in "was never closed"; NULL: nothing */
     struct as_arena arena;
 };
 

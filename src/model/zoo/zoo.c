@@ -13,13 +13,13 @@
 enum { MAX_KEYS = 16, MAX_NAMES = 64, KEY_BATCH = 0, KEY_SEED = 1 };
 
 const struct as_zoo_key as_zoo_common_keys[] = {
-    [KEY_BATCH] = {"batch", "samples in one run; 0: left open", 1, 0, 1 << 20, NULL},
+    [KEY_BATCH] = {"batch", "samples per inference; 0: left open", 1, 0, 1 << 20, NULL},
     [KEY_SEED] = {"seed", "of the weights", 1, 0, INT64_MAX, NULL},
     {0},
 };
 
 static const struct as_zoo_key image_keys[] = {
-    [AS_CNN_CLASSES] = {"classes", "length of the answer", 1000, 1, 1 << 20, NULL},
+    [AS_CNN_CLASSES] = {"classes", "elements of the output", 1000, 1, 1 << 20, NULL},
     [AS_CNN_SIZE] = {"size", "height and width of the image", 224, 32, 4096, NULL},
     {0},
 };
@@ -48,7 +48,7 @@ static const struct as_zoo_key gpt2_keys[] = {
 };
 
 static const struct as_zoo_key vit_keys[] = {
-    [AS_VIT_CLASSES] = {"classes", "length of the answer", 1000, 1, 1 << 20, NULL},
+    [AS_VIT_CLASSES] = {"classes", "elements of the output", 1000, 1, 1 << 20, NULL},
     [AS_VIT_SIZE] = {"size", "of the image, a multiple of 16", 224, 16, 4096, NULL},
     [AS_VIT_LAYERS] = {"layers", "blocks", 12, 1, 1024, NULL},
     {0},
@@ -86,7 +86,7 @@ static const struct as_zoo_key mlp_keys[] = {
     [AS_MLP_INPUTS] = {"inputs", "length of a sample", 784, 1, 1 << 24, NULL},
     [AS_MLP_HIDDEN] = {"hidden", "units of a hidden layer", 256, 1, 1 << 20, NULL},
     [AS_MLP_LAYERS] = {"layers", "hidden layers", 2, 0, 1024, NULL},
-    [AS_MLP_OUTPUTS] = {"outputs", "length of the answer", 10, 1, 1 << 24, NULL},
+    [AS_MLP_OUTPUTS] = {"outputs", "elements of the output", 10, 1, 1 << 24, NULL},
     {0},
 };
 

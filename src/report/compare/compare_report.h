@@ -11,8 +11,9 @@
 
 struct as_diff_report {
     const struct as_diff *diff;
-    const char *broken[2]; /* what is wrong with a run; NULL: nothing */
-    size_t top;            /* rows shown; 0: 20 in text, all in JSON */
+    const char *broken[2];   /* what is wrong with a run; NULL: nothing */
+    const char *unsteady[2]; /* why a profile was not steady; NULL: it was */
+    size_t top;              /* rows shown; 0: 20 in text, all in JSON */
     bool markdown, wide;
 };
 

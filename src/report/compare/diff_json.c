@@ -90,6 +90,8 @@ int as_diff_json(const struct as_diff_report *report, struct as_out *out, struct
     as_json_kv_text(&w, "session2", d->side[1]->name);
     as_json_kv_text(&w, "session1_broken", report->broken[0]);
     as_json_kv_text(&w, "session2_broken", report->broken[1]);
+    as_json_kv_text(&w, "session1_unsteady", report->unsteady[0]);
+    as_json_kv_text(&w, "session2_unsteady", report->unsteady[1]);
     put_improvements(&w, d);
     as_json_kv_text(&w, "verdict",
                     isnan(d->slower_percent) ? NULL : as_diff_verdict_name(d->verdict));

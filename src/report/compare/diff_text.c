@@ -122,6 +122,10 @@ static void put_warnings(struct as_page *page, const struct as_diff_report *repo
         if (report->broken[k])
             as_page_line(page, AS_STYLE_WARN, "%c %s: only its intact part is compared", 'A' + k,
                          report->broken[k]);
+        if (report->unsteady[k])
+            as_page_line(page, AS_STYLE_WARN,
+                         "%c was unsteady: %s; differences may come from the machine", 'A' + k,
+                         report->unsteady[k]);
     }
     if (d->n_calls_tested)
         as_page_line(

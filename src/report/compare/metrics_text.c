@@ -44,12 +44,12 @@ static size_t rows_of(const struct as_metric_diff *d, size_t top)
 void as_metrics_table(struct as_page *page, const struct as_metric_diff *d, size_t top)
 {
     static const struct as_table_column columns[] = {
-        {.title = "metric", .identity = true, .min_width = 26},
+        {.title = "metric", .identity = true, .min_width = 18},
         {.title = "A", .align = AS_ALIGN_RIGHT},
         {.title = "B", .align = AS_ALIGN_RIGHT},
         {.title = "change", .align = AS_ALIGN_RIGHT},
         {.title = "p", .align = AS_ALIGN_RIGHT, .drop = 1},
-        {.title = "B is"},
+        {.title = "verdict"},
     };
     bool judged = false;
     struct as_table t;

@@ -52,7 +52,7 @@ static void put_layer_memory(struct as_page *page, const struct as_report *repor
 {
     static const struct as_table_column columns[] = {
         {.title = "layer", .identity = true, .min_width = 12},
-        {.title = "readings", .align = AS_ALIGN_RIGHT},
+        {.title = "samples", .align = AS_ALIGN_RIGHT},
         {.title = "mean", .align = AS_ALIGN_RIGHT},
         {.title = "std", .align = AS_ALIGN_RIGHT},
         {.title = "min", .align = AS_ALIGN_RIGHT},

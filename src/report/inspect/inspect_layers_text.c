@@ -274,7 +274,7 @@ static int put_layers(const struct as_inspect_report *report, struct as_page *pa
         return ASSAY_OK;
     }
     lines.n = shown_of(n, report->top, 20);
-    if (report->top == 0 && !report->sort_given && report->sort == sort_by_macs())
+    if (lines.n < n && report->top == 0 && !report->sort_given && report->sort == sort_by_macs())
         lines.n = with_macs(report, lines.order, lines.n);
     lines.line = as_arena_zero(&page->arena, lines.n + 1, sizeof *lines.line);
     if (!lines.line)

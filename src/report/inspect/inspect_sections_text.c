@@ -60,11 +60,11 @@ int as_inspect_attention(const struct as_inspect_report *report, struct as_page 
         {.title = "attention", .identity = true},
         {.title = "kind"},
         {.title = "heads", .align = AS_ALIGN_RIGHT},
-        {.title = "width", .align = AS_ALIGN_RIGHT},
+        {.title = "head_dim", .align = AS_ALIGN_RIGHT},
         {.title = "queries", .align = AS_ALIGN_RIGHT},
         {.title = "keys", .align = AS_ALIGN_RIGHT},
         {.title = "MACs", .align = AS_ALIGN_RIGHT},
-        {.title = "causal share", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "unmasked", .align = AS_ALIGN_RIGHT, .drop = 1},
     };
     const struct as_inspection *in = report->in;
     size_t n = in->costs->n_attentions, shown;

@@ -41,7 +41,7 @@ static const struct column profiled[] = {
     {"peak mem.", "peak_memory_bytes", BYTES, 1},
     {"vs first", "relative_to_first", RATIO, 0},
 };
-enum { P50 = 0, RELATIVE = 8, WIDEST_NAME = 32 };
+enum { P50 = 0, RELATIVE = 8, WIDEST_NAME = 20 };
 
 static const struct column *columns_of(const struct as_models_table *t, size_t *n)
 {

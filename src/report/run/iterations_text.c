@@ -70,7 +70,7 @@ int as_section_iterations(const struct as_report *report, struct as_page *page,
     struct as_table_column columns[] = {
         {.title = ""},
         as_column_time(&time, "median", it->times.max_ns, report->options->unit),
-        {.title = "95 % interval", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "95 % CI", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "p90", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "p95", .align = AS_ALIGN_RIGHT},
         {.title = "p99", .align = AS_ALIGN_RIGHT},

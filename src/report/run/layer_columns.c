@@ -101,7 +101,7 @@ static const struct as_layer_metric figure[AS_LAYER_METRIC_COUNT_OF_ALL] = {
     [AS_LAYER_METRIC_CV] = {"cv", "cv", "CV", "coefficient of variation: sample deviation by mean",
                             AS_SHOWN_SHARE, 5},
     [AS_LAYER_METRIC_MAD] = {"mad", "mad_ns", "MAD", "median absolute deviation", AS_SHOWN_TIME, 9},
-    [AS_LAYER_METRIC_CI] = {"ci", NULL, "95 % of median", "95 % interval of the median",
+    [AS_LAYER_METRIC_CI] = {"ci", NULL, "95 % CI of p50", "95 % CI of the median",
                             AS_SHOWN_INTERVAL, 9},
     [AS_LAYER_METRIC_CI_LOW] = {"ci_low", "ci95_low_ns", "low", "lower end of that interval",
                                 AS_SHOWN_TIME, 9},
