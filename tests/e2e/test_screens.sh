@@ -43,4 +43,10 @@ screen run report run.json
 screen inspect inspect zoo:mobilenetv2
 screen models inspect zoo:mobilenetv2 zoo:resnet18
 screen explain explain roofline
+screen interrupted report interrupted.json
+screen session report session.json
+screen session_parts report session.json --section threads,phases,iterations,latency,health
+screen model_diff diff zoo:resnet18 zoo:resnet34 --top 8
+screen zoo zoo
+screen help_zoo help zoo
 finish

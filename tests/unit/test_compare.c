@@ -1,5 +1,5 @@
 /* tests/unit/test_compare.c - backends compared by layer and as a whole: the documented fields,
- * what is not told, unequal runs, and how sure a speed-up is. Figures are from Python. */
+ * what is not told, unequal runs, and how sure a speedup is. Figures are from Python. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

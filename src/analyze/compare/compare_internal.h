@@ -8,7 +8,7 @@
 #include "base/arena.h"
 
 #define AS_COMPARE_LEVEL 0.95  /* of intervals and verdicts */
-#define AS_COMPARE_TIE   1.001 /* a speed-up below it has no winner */
+#define AS_COMPARE_TIE   1.001 /* a speedup below it has no winner */
 
 /* Figures are completed from each other; NaN and 0 calls: not known. */
 struct as_compare_layer {
@@ -80,7 +80,7 @@ int as_compare_summary(struct assay_compare *compare, const struct as_compare_jo
                        struct assay_backend_total *totals, struct assay_error *err);
 
 struct as_mean_estimate;
-/* The speed-up of one over the other and how sure it is. */
+/* The speedup of one over the other and how sure it is. */
 void as_compare_test(struct assay_speedup_test *out, const struct as_mean_estimate *slow,
                      const struct as_mean_estimate *fast);
 

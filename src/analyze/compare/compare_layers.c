@@ -206,7 +206,7 @@ static int test_by_ranks(struct assay_speedup_test *out, const struct as_compare
     out->high = exp(shift.high);
     out->p_value = test.p;
     out->degrees = AS_UNKNOWN;
-    /* Calls that are usually quicker on the backend with the greater mean show no speed-up. */
+    /* Calls that are usually quicker on the backend with the greater mean show no speedup. */
     out->difference = test.p < 1 - AS_COMPARE_LEVEL && test.shift > 0 ? ASSAY_DIFFERENCE_SHOWN
                                                                       : ASSAY_DIFFERENCE_NONE;
     return ASSAY_OK;

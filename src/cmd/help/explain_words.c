@@ -103,7 +103,7 @@ static const struct as_explained words[] = {
     {"growth/s", "column",
      "assay run: bytes that a site gains per second while its live bytes keep growing.", NULL,
      NULL},
-    {"speed-up to", "column",
+    {"speedup to", "column",
      "Upper bound for the whole program if this layer took no time (Amdahl).", NULL, NULL},
     {"vs first", "column", "sweep: throughput relative to the first setting.", NULL, NULL},
     {"user", "column", "bench: CPU time in the program itself, mean per sample.", NULL, NULL},

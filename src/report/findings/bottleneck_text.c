@@ -87,13 +87,13 @@ static void put_ranking(struct as_page *page, const struct assay_bottleneck_resu
                        AS_TIME_AUTO),
         {.title = "calls", .align = AS_ALIGN_RIGHT},
         {.title = "failed", .align = AS_ALIGN_RIGHT, .drop = 2},
-        {.title = "speed-up to", .align = AS_ALIGN_RIGHT},
+        {.title = "speedup to", .align = AS_ALIGN_RIGHT},
         {.title = "roofline", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "severity", .align = AS_ALIGN_RIGHT},
     };
     struct as_table t;
 
-    as_page_heading(page, "Bottlenecks", "speed-up: of the whole, if the layer cost nothing");
+    as_page_heading(page, "Bottlenecks", "speedup: of the whole, if the layer cost nothing");
     if (r->n_ranked == 0) {
         as_page_line(page, AS_STYLE_DIM, "no time was recorded");
         return;

@@ -86,6 +86,7 @@ static void put_thread_layers(const struct as_report *report, struct as_page *pa
     };
     struct as_table t;
 
+    columns[AS_COUNT_OF(columns) - 1].drop = 3;
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < layers->n_thread_layers; i++) {
         const struct as_thread_layer *l = &layers->thread_layer[i];
