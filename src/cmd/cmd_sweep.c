@@ -111,6 +111,7 @@ static const struct as_opt sweep_opts[] = {
 struct work {
     const struct as_cmd_line *line;
     struct as_sweep_options options;
+    int typed_at[AS_SWEEP_AXES]; /* by axis */
     struct as_infer_dim dims[AS_CMD_MAX_LIST];
     struct as_infer_input inputs[AS_CMD_MAX_LIST];
     struct as_dims shapes[AS_CMD_MAX_LIST];
@@ -126,18 +127,25 @@ struct work {
     struct as_arena arena;
 };
 
+/* The new axis stands where it was typed among the others. */
 static struct as_sweep_axis *new_axis(struct work *w, enum as_sweep_kind kind, const char *name,
-                                      struct assay_error *err)
+                                      int typed_at, struct assay_error *err)
 {
     struct as_sweep_axis *axis;
+    size_t at = w->options.n_axes;
 
     if (w->options.n_axes == AS_SWEEP_AXES) {
         as_fail(err, ASSAY_ERR_USAGE, "up to %d axes can vary at once", AS_SWEEP_AXES);
         return NULL;
     }
-    axis = &w->options.axes[w->options.n_axes++];
-    axis->kind = kind;
-    axis->name = name;
+    for (; at > 0 && w->typed_at[at - 1] > typed_at; at--) {
+        w->options.axes[at] = w->options.axes[at - 1];
+        w->typed_at[at] = w->typed_at[at - 1];
+    }
+    w->options.n_axes++;
+    w->typed_at[at] = typed_at;
+    axis = &w->options.axes[at];
+    *axis = (struct as_sweep_axis){.kind = kind, .name = name};
     return axis;
 }
 
@@ -213,7 +221,8 @@ static int read_list(struct work *w, const char *option, enum as_sweep_kind kind
 
     for (size_t i = 0; rc == ASSAY_OK && (text = as_opt_list_at(w->line, option, i)) != NULL; i++) {
         const char *name = split(w, option, text, &rest, err);
-        struct as_sweep_axis *axis = name ? new_axis(w, kind, name, err) : NULL;
+        struct as_sweep_axis *axis =
+            name ? new_axis(w, kind, name, as_opt_position(w->line, option, i), err) : NULL;
 
         if (!axis)
             return err->code;
@@ -282,7 +291,9 @@ static int read_axes(struct work *w, struct assay_error *err)
     for (size_t i = 0; rc == ASSAY_OK && i < 2; i++) {
         const char *text = as_opt_text(w->line, numbers[i].option);
         struct as_sweep_axis *axis =
-            text ? new_axis(w, numbers[i].kind, numbers[i].option, err) : NULL;
+            text ? new_axis(w, numbers[i].kind, numbers[i].option,
+                            as_opt_position(w->line, numbers[i].option, 0), err)
+                 : NULL;
 
         if (text)
             rc = axis ? read_numbers(axis, numbers[i].option, text, err) : err->code;

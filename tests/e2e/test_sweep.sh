@@ -21,6 +21,14 @@ assert s["axis"] == "batch" and "%.2f" % s["flops"]["exponent"] == "1.00" and s[
 assert m["rows"][m["best_row"]]["samples_per_second"] == max(r["samples_per_second"] for r in m["rows"])
 assert m["verdict"] == "unknown"' "$tmp/out"
 
+typed="--no-roofline --iterations 5 --warmup 1"
+exits 0 "threads before batches" "$assay" sweep zoo:mlp --threads 1,2 --batch 1,4 $typed --json
+check "are the first axis" "$python" -c '
+import json, sys
+m = json.load(open(sys.argv[1]))
+assert m["scaling"]["axis"] == "threads", m["scaling"]["axis"]
+assert [(r["threads"], r["batch"]) for r in m["rows"]] == [(1, 1), (1, 4), (2, 1), (2, 4)]' "$tmp/out"
+
 exits 0 "a page" "$assay" sweep zoo:mlp --batch 1,2,4 $fast --width 80
 check "says how the work grows" grep -q "^  work .* to the power 1.00" "$tmp/out"
 exits 0 "Markdown" "$assay" sweep zoo:mlp --batch 1,2 $fast --format=markdown

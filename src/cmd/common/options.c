@@ -241,11 +241,13 @@ static int take_option(struct as_cmd_line *line, int argc, char **argv, int *i,
         value = argv[++*i];
     rc = check_value(opt, value, err);
     line->value[place] = value;
+    line->given_at[place] = *i;
     if (rc < 0 || opt->kind != AS_OPT_LIST)
         return rc;
     if (line->n_list == AS_CMD_MAX_LIST)
         return as_fail(err, ASSAY_ERR_USAGE, "--%s was given too often", opt->name);
     line->list[line->n_list] = value;
+    line->list_at[line->n_list] = *i;
     line->list_place[line->n_list++] = (unsigned char)place;
     return rc;
 }
@@ -394,6 +396,16 @@ const char *as_opt_list_at(const struct as_cmd_line *line, const char *name, siz
         if (line->list_place[k] == place && i-- == 0)
             return line->list[k];
     return NULL;
+}
+
+int as_opt_position(const struct as_cmd_line *line, const char *name, size_t i)
+{
+    size_t place = place_of(line, name);
+
+    for (size_t k = 0; k < line->n_list; k++)
+        if (line->list_place[k] == place && i-- == 0)
+            return line->list_at[k];
+    return line->given_at[place];
 }
 
 uint64_t as_opt_number(const struct as_cmd_line *line, const char *name, uint64_t fallback)

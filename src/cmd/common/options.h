@@ -15,6 +15,7 @@ struct as_cmd_line {
     const char *value[AS_CMD_MAX_OPTS]; /* as as_cmd_opt_at(); "" for a flag; NULL: not given */
     const char *list[AS_CMD_MAX_LIST];  /* values of all AS_OPT_LIST options in order */
     unsigned char list_place[AS_CMD_MAX_LIST];
+    int given_at[AS_CMD_MAX_OPTS], list_at[AS_CMD_MAX_LIST]; /* where among the arguments */
     size_t n_list;
     const char *const *operand;
     int n_operands;
@@ -50,6 +51,9 @@ uint64_t as_opt_number(const struct as_cmd_line *line, const char *name, uint64_
 
 /* The i-th value of an AS_OPT_LIST option; NULL after the last. */
 const char *as_opt_list_at(const struct as_cmd_line *line, const char *name, size_t i);
+
+/* Where among the arguments an option stands; of AS_OPT_LIST its i-th value. */
+int as_opt_position(const struct as_cmd_line *line, const char *name, size_t i);
 
 /* The place of the word given, as its word_at counts; `fallback` when not given. */
 int as_opt_word(const struct as_cmd_line *line, const char *name, int fallback);

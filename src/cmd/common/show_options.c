@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/common/interrupt.h"
 #include "trace/run/run_path.h"
 
 static const struct as_opt *option_of(const struct as_cmd_line *line, const char *name)
@@ -146,7 +147,11 @@ static int draw_roofline(struct as_run *run, const struct as_show *show,
     rc = as_show_roofline(run, show, &svg, err);
     if (rc < 0) {
         as_out_drop(&svg);
-        return rc;
+        if (!as_interrupted())
+            return rc;
+        as_console_note(line, "%s: %s", path,
+                        err->msg); /* a part of the result is one all the same */
+        return ASSAY_OK;
     }
     rc = as_out_close(&svg, err);
     if (rc == ASSAY_OK)

@@ -55,7 +55,7 @@ static const struct as_row_column looks[] = {
                 .title = "kernel",
                 .shown = AS_SHOWN_TEXT,
                 .drop = 8,
-                .min_width = 10,
+                .min_width = 22,
                 .may_shrink = true,
                 .style = AS_STYLE_DIM},
 };

@@ -19,7 +19,13 @@ static void put_fixed(struct as_table *t, double value)
         as_table_text(t, AS_STYLE_DIM, "-");
         return;
     }
-    as_text_fixed(text, value, value < 1 ? 3 : value < 100 ? 2 : value < 1000 ? 1 : 0);
+    as_text_fixed(text, value,
+                  value < 0.01   ? 5
+                  : value < 0.1  ? 4
+                  : value < 1    ? 3
+                  : value < 100  ? 2
+                  : value < 1000 ? 1
+                                 : 0);
     as_table_text(t, AS_STYLE_NONE, text);
 }
 
