@@ -296,14 +296,18 @@ static void widen_type(struct as_exec_plan *p, struct as_slot *slot)
 {
     unsigned dtype = slot->type.dtype;
     bool is_half = dtype == AS_DTYPE_F16 || dtype == AS_DTYPE_BF16;
+    uint64_t stored;
 
     if (slot->type.kind != AS_VALUE_TENSOR || (as_dtype_at(dtype)->kind != AS_CLASS_BLOCK &&
                                                !(is_half && p->model->format == AS_FORMAT_GGUF)))
         return;
+    if (slot->is_const && as_type_bytes(&slot->type, &stored))
+        p->widened.stored_bytes += stored;
     slot->type.dtype = AS_DTYPE_F32;
     if (slot->is_const) {
-        p->n_widened++;
+        p->widened.n++;
         (void)as_type_bytes(&slot->type, &slot->bytes);
+        p->widened.held_bytes += slot->bytes;
     }
 }
 

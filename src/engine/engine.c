@@ -479,9 +479,9 @@ const char *as_engine_library(const struct as_engine *engine, const char **why_n
     return engine->p.has_library ? engine->p.library_name : NULL;
 }
 
-size_t as_engine_n_widened(const struct as_engine *engine)
+struct as_widened as_engine_widened(const struct as_engine *engine)
 {
-    return engine->p.n_widened;
+    return engine->p.widened;
 }
 
 uint64_t as_engine_shapes_ns(const struct as_engine *engine)

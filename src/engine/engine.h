@@ -122,8 +122,11 @@ void as_engine_plan(const struct as_engine *engine, struct as_engine_plan *plan)
 const char *as_engine_library(const struct as_engine *engine, const char **why_not);
 
 /* Constants that are stored in fewer bits (blocks, halves of a GGUF file) and kept as f32 in
- * memory: a reader of its figures should know. */
-size_t as_engine_n_widened(const struct as_engine *engine);
+ * memory. Kernels read all of `held_bytes`. */
+struct as_widened {
+    uint64_t n, stored_bytes, held_bytes;
+};
+struct as_widened as_engine_widened(const struct as_engine *engine);
 
 /* Of the last run with AS_RUN_PROFILE: what working out open shapes took. It is part of the steps'
  * times. */

@@ -101,8 +101,8 @@ struct as_exec_plan {
     uint32_t n_plans;
     struct as_step **steps; /* all of them, by index */
     uint32_t n_steps;
-    uint64_t shapes_ns; /* of the last profile: spent on shapes that were open */
-    uint32_t n_widened; /* constants of fewer bits that are kept as f32 */
+    uint64_t shapes_ns;        /* of the last profile: spent on shapes that were open */
+    struct as_widened widened; /* constants of fewer bits that are kept as f32 */
     struct as_mem mem;
     struct as_arena arena; /* small things that live as long */
     struct as_op_rule rules[AS_OP_COUNT];

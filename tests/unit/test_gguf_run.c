@@ -64,7 +64,7 @@ static void file_and_graph_answer_alike(void **state)
         decode_begin(&file, written(cases[i].spec), TOKENS, false);
         decode_near(decode_run_at(&file, 0, TOKENS), decode_run_at(&graph, 0, TOKENS),
                     TOKENS * VOCABULARY, cases[i].relative);
-        assert_int_equal(as_engine_n_widened(file.engine), cases[i].widened);
+        assert_int_equal(as_engine_widened(file.engine).n, cases[i].widened);
         decode_end(&file);
         decode_end(&graph);
     }
@@ -90,7 +90,7 @@ static int opened(unsigned dtype, uint64_t n, struct assay_error *err)
     retype(model, "blk.0.ffn_down.weight", dtype, n);
     rc = as_engine_new(&engine, model, NULL, err);
     if (rc == ASSAY_OK)
-        assert_int_equal(as_engine_n_widened(engine), 1);
+        assert_int_equal(as_engine_widened(engine).n, 1);
     as_engine_free(engine);
     as_model_free(model);
     return rc;

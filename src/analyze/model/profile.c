@@ -126,6 +126,17 @@ static int name_layers(struct as_profile *p, struct assay_error *err)
     return ASSAY_OK;
 }
 
+/* Bytes of weights that one inference reads, each step's once: of a table that is looked up only
+ * the rows taken. Not more than the engine keeps. */
+static uint64_t weights_read(const struct as_profile_data *d, uint64_t held)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < d->n_steps; i++)
+        sum = as_sat_add(sum, d->steps[i].weight_bytes / d->steps[i].calls);
+    return sum < held && d->n_steps > 0 ? sum : held;
+}
+
 static int fill(struct as_joining *j, unsigned scope_depth, struct assay_error *err)
 {
     struct as_profile *p = j->profile;
@@ -138,7 +149,7 @@ static int fill(struct as_joining *j, unsigned scope_depth, struct assay_error *
         return as_fail_nomem(err);
     as_profile_sum_memory(p);
     j->footprint_bytes =
-        as_sat_add(p->memory.held_bytes,
+        as_sat_add(weights_read(d, p->memory.held_bytes),
                    p->memory.counted ? p->memory.activation_bytes : p->memory.planned_bytes);
     rc = make_layers(j, err);
     if (rc == ASSAY_OK)

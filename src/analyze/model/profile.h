@@ -41,6 +41,7 @@ enum { AS_PROFILE_MAX_FINDINGS = 16 };
 struct as_profile_memory {
     uint64_t parameter_bytes;  /* of the model, as stored */
     uint64_t held_bytes;       /* constants as the engine keeps them, packed */
+    struct as_widened widened; /* of these, those that are stored in fewer bits */
     uint64_t activation_bytes; /* measured: the most alive together, inputs too */
     uint64_t planned_bytes;    /* the same by the plan; when `planned` */
     bool planned;

@@ -29,6 +29,7 @@ void as_profile_sum_memory(struct as_profile *p)
         .counted = d->memory_counted,
         .why = d->why_no_memory,
         .held_bytes = d->held_bytes,
+        .widened = d->widened,
         .activation_bytes = mem->of[AS_MEM_ACTIVATIONS].peak_bytes,
         .planned_bytes = d->plan.peak_bytes,
         .planned = d->plan.known,

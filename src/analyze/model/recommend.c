@@ -60,6 +60,12 @@ static bool is_plain_product(const struct as_profile_layer *layer)
     return layer->step->macs > 0 && strcmp(layer->step->kernel, "plain C") == 0;
 }
 
+/* What bounds it, where its counts and the peaks can be true together. */
+static bool is_bound_by(const struct as_profile_layer *layer, enum as_bound bound)
+{
+    return layer->roof.bound == bound && !layer->roof.inconsistent;
+}
+
 /* Weights that stream from far away are read once a run: more samples share that. */
 static void advise_batch(struct as_profile *p)
 {
@@ -69,7 +75,7 @@ static void advise_batch(struct as_profile *p)
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[i];
 
-        if (layer->roof.bound != AS_BOUND_MEMORY ||
+        if (!is_bound_by(layer, AS_BOUND_MEMORY) ||
             layer->step->weight_bytes * 2 < layer->step->bytes || is_plain_product(layer))
             continue;
         streaming += layer->share;
@@ -96,8 +102,9 @@ static void advise_int8(struct as_profile *p)
     char share[AS_TEXT_HUMAN];
 
     for (size_t i = 0; i < p->n_layers; i++)
-        if (p->layers[i].roof.bound == AS_BOUND_COMPUTE && p->layers[i].step->type == AS_PEAK_F32 &&
-            p->layers[i].step->macs > 0 && p->layers[i].roof.roof_fraction >= 0.5)
+        if (is_bound_by(&p->layers[i], AS_BOUND_COMPUTE) &&
+            p->layers[i].step->type == AS_PEAK_F32 && p->layers[i].step->macs > 0 &&
+            p->layers[i].roof.roof_fraction >= 0.5)
             dense += p->layers[i].share;
     if (dense < MUCH || !(i8 > 1.5 * f32))
         return;
@@ -128,7 +135,7 @@ static void advise_plain_products(struct as_profile *p)
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
 
-        if (!is_plain_product(layer))
+        if (!is_plain_product(layer) || layer->roof.inconsistent)
             continue;
         spent += layer->share;
         lost += layer->share * (1 - layer->roof.roof_fraction);
@@ -262,7 +269,7 @@ static void advise_elementwise(struct as_profile *p)
     char share[AS_TEXT_HUMAN];
 
     for (size_t i = 0; i < p->n_layers; i++)
-        if (p->layers[i].roof.bound == AS_BOUND_MEMORY && p->layers[i].step->macs == 0 &&
+        if (is_bound_by(&p->layers[i], AS_BOUND_MEMORY) && p->layers[i].step->macs == 0 &&
             !p->layers[i].step->is_reorder) {
             moved += p->layers[i].share;
             n++;
@@ -324,10 +331,10 @@ static double saved_by_threads(const struct as_profile *p, const struct as_profi
 
     if (layer->self_ns < SPLIT_NS * (double)layer->step->calls)
         return 0;
-    if (layer->roof.bound == AS_BOUND_COMPUTE) {
+    if (is_bound_by(layer, AS_BOUND_COMPUTE)) {
         now = as_peak_flops(p->peaks, layer->step->type, p->data->threads);
         then = as_peak_flops(p->peaks, layer->step->type, most);
-    } else if (layer->roof.bound == AS_BOUND_MEMORY) {
+    } else if (is_bound_by(layer, AS_BOUND_MEMORY)) {
         now = as_peak_bandwidth(p->peaks, layer->roof.level, p->data->threads);
         then = as_peak_bandwidth(p->peaks, layer->roof.level, most);
     }

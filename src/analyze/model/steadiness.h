@@ -5,9 +5,8 @@
 #include "base/arena.h"
 #include "measure/latency/latency_run.h"
 
-/* Why not, in the arena; NULL: it is. Times that drift, of which hardly any is independent of the
- * others, or whose p50 is known to a quarter only, are not; a few iterations that were asked for
- * are. "" when there is no memory for the reason. */
+/* Why not, in the arena; NULL: it is. Times that drift, or whose p50 is known to a quarter only,
+ * are not; a few iterations that were asked for are. "" when there is no memory for the reason. */
 const char *as_unsteady(const struct as_latency_run *run, struct as_arena *arena);
 
 #endif

@@ -52,8 +52,56 @@ static enum as_peak_type type_of(const struct as_step_info *info, const struct a
     return input && input->type.dtype == AS_DTYPE_F64 ? AS_PEAK_F64 : AS_PEAK_F32;
 }
 
+/* Whether the engine keeps it as f32 though it is stored in fewer bits. */
+static bool is_widened(const struct as_graph *graph, const struct as_value *value)
+{
+    unsigned dtype = value->type.dtype;
+
+    return value->type.kind == AS_VALUE_TENSOR &&
+           (as_dtype_at(dtype)->kind == AS_CLASS_BLOCK ||
+            ((dtype == AS_DTYPE_F16 || dtype == AS_DTYPE_BF16) &&
+             graph->model->format == AS_FORMAT_GGUF));
+}
+
+/* Bytes that `n` elements take more as f32 than in the value's own type. */
+static uint64_t widened_by(const struct as_value *value, const struct as_type *counted)
+{
+    uint64_t n, stored, held;
+
+    if (!as_type_elems(counted, &n) || !as_dtype_bytes(value->type.dtype, n, &stored) ||
+        !as_dtype_bytes(AS_DTYPE_F32, n, &held))
+        return 0;
+    return as_sat_sub(held, stored);
+}
+
+/* What one call of a node moves more than its types say: of a lookup the rows taken, of others
+ * whole tensors. */
+static uint64_t widened_bytes(const struct as_step_info *info)
+{
+    const struct as_cost_entry *entry = as_cost_entry_at(info->node->op);
+    const struct as_value *out = as_node_output(info->graph, info->node, 0);
+    bool looks_up = entry && (entry->flags & AS_COST_LOOKUP) && out;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < info->node->n_inputs; i++) {
+        const struct as_value *value = as_node_input(info->graph, info->node, i);
+
+        if (value && is_widened(info->graph, value))
+            sum =
+                as_sat_add(sum, widened_by(value, i == 0 && looks_up ? &out->type : &value->type));
+    }
+    for (uint32_t i = 0; i < info->node->n_outputs; i++) {
+        const struct as_value *value = as_node_output(info->graph, info->node, i);
+
+        if (value && is_widened(info->graph, value))
+            sum = as_sat_add(sum, widened_by(value, &value->type));
+    }
+    return sum;
+}
+
 /* Counts of the nodes in it. Tensors between fused nodes are never stored, so the bytes are those
- * of the step; those of a single node are its own, of a lookup only the rows taken. */
+ * of the step; those of a single node are its own, of a lookup only the rows taken. Weights count
+ * as they are kept, which is what a kernel reads. */
 static void join_costs(const struct join *j, struct as_profile_step *step,
                        const struct as_step_info *info)
 {
@@ -75,7 +123,8 @@ static void join_costs(const struct join *j, struct as_profile_step *step,
     step->executed_flops = as_cost_executed_flops(&sum);
     step->bytes = as_sat_mul(as_sat_add(info->bytes_in, info->bytes_out), step->calls);
     if (info->n_sources == 1 && step->counted && !info->fused[0])
-        step->bytes = as_sat_add(sum.bytes_read, sum.bytes_written);
+        step->bytes = as_sat_add(as_sat_add(sum.bytes_read, sum.bytes_written),
+                                 as_sat_mul(widened_bytes(info), step->calls));
     step->weight_bytes = as_sat_mul(info->weight_bytes, step->calls);
     if (step->weight_bytes > step->bytes)
         step->weight_bytes = step->bytes;
@@ -218,6 +267,7 @@ static void copy_measured(struct as_profile_data *d, const struct as_profile_run
     d->held_bytes = run->memory_counted
                         ? m->counted.of[AS_MEM_PARAMETERS].peak_bytes
                         : as_engine_memory(run->engine)->of[AS_MEM_PARAMETERS].current_bytes;
+    d->widened = as_engine_widened(run->engine);
     d->memory = m->counted;
     d->plan = m->plan;
     d->before = m->before;

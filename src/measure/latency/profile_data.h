@@ -77,7 +77,8 @@ struct as_profile_data {
     size_t n_steps;
     bool memory_counted;
     const char *why_no_memory;
-    uint64_t held_bytes; /* constants as the engine keeps them */
+    uint64_t held_bytes;       /* constants as the engine keeps them */
+    struct as_widened widened; /* of these, those that are stored in fewer bits */
     struct as_mem memory;
     struct as_engine_plan plan;
     struct as_process_memory before, timed, ran;

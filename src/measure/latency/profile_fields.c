@@ -111,6 +111,13 @@ static const struct as_json_field process_fields[] = {
 static const struct as_json_shape process_memory_shape =
     AS_SHAPE(struct as_process_memory, process_fields);
 
+/* Older runs do not have it. */
+#define WIDENED(name, member)                                                                      \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_U64,                                                       \
+        .offset = offsetof(struct as_profile_data, widened.member), .size = sizeof(uint64_t),      \
+        .max = sizeof(uint64_t), .optional = true                                                  \
+    }
 static const struct as_json_field data_fields[] = {
     AS_FIELD_OBJECT(struct as_profile_data, model, &subject_shape),
     AS_FIELD_OBJECT(struct as_profile_data, config, &as_profile_config_shape),
@@ -133,6 +140,9 @@ static const struct as_json_field data_fields[] = {
     AS_FIELD(struct as_profile_data, memory_counted),
     AS_FIELD(struct as_profile_data, why_no_memory),
     AS_FIELD(struct as_profile_data, held_bytes),
+    WIDENED("widened_weights", n),
+    WIDENED("widened_stored_bytes", stored_bytes),
+    WIDENED("widened_held_bytes", held_bytes),
     AS_FIELD_OBJECT(struct as_profile_data, memory, &memory_shape),
     AS_FIELD_OBJECT(struct as_profile_data, plan, &plan_shape),
     AS_FIELD_OBJECT(struct as_profile_data, before, &process_memory_shape),

@@ -270,6 +270,9 @@ MIB(peak_mib, peak_bytes, p->memory.counted)
 static const struct as_json_field memory_fields[] = {
     AS_FIELD_KEY(P, "parameter_bytes", memory.parameter_bytes, "bytes", NULL),
     AS_FIELD_KEY(P, "held_parameter_bytes", memory.held_bytes, "bytes", "as the engine keeps them"),
+    AS_FIELD_KEY(P, "widened_weights", memory.widened.n, NULL, "stored in fewer bits, kept as f32"),
+    AS_FIELD_KEY(P, "widened_stored_bytes", memory.widened.stored_bytes, "bytes", NULL),
+    AS_FIELD_KEY(P, "widened_held_bytes", memory.widened.held_bytes, "bytes", NULL),
     AS_FIELD_IF(P, "activation_bytes", memory.activation_bytes, memory_counted),
     AS_FIELD_IF(P, "planned_activation_bytes", memory.planned_bytes, memory_planned),
     AS_FIELD_IF(P, "workspace_bytes", memory.workspace_bytes, memory_counted),

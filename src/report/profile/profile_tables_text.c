@@ -120,6 +120,16 @@ static enum as_style roof_style(const struct as_roof *roof)
                                         : AS_STYLE_NONE;
 }
 
+/* "131.2 % !" */
+static void mark_inconsistent(struct as_row_cell *cell)
+{
+    char text[AS_TEXT_HUMAN];
+
+    as_text_percent(text, cell->number);
+    (void)snprintf(cell->line, sizeof cell->line, "%s !", text);
+    cell->text = cell->line;
+}
+
 static void get_cell(void *user, size_t row, const struct as_row_column *column,
                      struct as_row_cell *cell)
 {
@@ -172,6 +182,8 @@ static void get_cell(void *user, size_t row, const struct as_row_column *column,
     case OF_ROOF:
         cell->number = l.counted ? l.roof.roof_fraction : AS_UNKNOWN;
         cell->style = roof_style(&l.roof);
+        if (l.counted && l.roof.inconsistent)
+            mark_inconsistent(cell);
         break;
     case KERNEL:
         cell->text = step ? step->kernel : NULL;
@@ -255,6 +267,13 @@ void as_profile_put_layers(const struct as_profile_report *report, struct as_pag
                        as_profile_sort_at(report->sort));
     as_page_heading(page, "By layer", note[0] ? note : NULL);
     put_lines(page, &lines, shown, "layer", p->layers[p->by_time[0]].self_ns);
+    for (size_t i = 0; i < shown; i++)
+        if (p->layers[lines.order[i]].roof.inconsistent) {
+            as_page_line(page, AS_STYLE_WARN,
+                         "! above 100 %% of roofline: a count, a peak or the cache level is wrong; "
+                         "no recommendation rests on these layers");
+            break;
+        }
 }
 
 void as_profile_put_slowest(const struct as_profile_report *report, struct as_page *page)

@@ -206,6 +206,14 @@ static void put_memory(const struct as_profile *p, struct as_page *page)
         put_counted(m, page);
     else
         put_uncounted(m, page);
+    if (m->widened.n) {
+        as_text_bytes(text, (double)m->widened.stored_bytes);
+        as_text_bytes(most, (double)m->widened.held_bytes);
+        as_page_pair(page, AS_STYLE_NONE, NULL,
+                     "%llu weights of %s are widened to f32: %s (%.1fx), which kernels read",
+                     (unsigned long long)m->widened.n, text, most,
+                     (double)m->widened.held_bytes / (double)m->widened.stored_bytes);
+    }
     if (m->counted) {
         as_text_bytes(text, (double)m->workspace_bytes);
         size = (size_t)snprintf(line, sizeof line, "workspace %s", text);
