@@ -55,6 +55,7 @@ static const struct as_opt sweep_opts[] = {
      .kind = AS_OPT_TEXT,
      .argument = "SIZE",
      .help = "find the best setting within this much memory, as in 512MiB"},
+    AS_OPT_BATCH_AXIS,
     {.name = "iterations",
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_NUMBER,
@@ -284,7 +285,7 @@ static int read_axes(struct work *w, struct assay_error *err)
         enum as_sweep_kind kind;
     } numbers[] = {{"batch", AS_SWEEP_BATCH}, {"threads", AS_SWEEP_THREADS}},
       lists[] = {{"key", AS_SWEEP_KEY}, {"dim", AS_SWEEP_DIM}, {"shape", AS_SWEEP_SHAPE}};
-    int rc = ASSAY_OK;
+    int rc = as_batch_axis_read(&w->options.infer, w->line, &w->arena, err);
 
     for (size_t i = 0; rc == ASSAY_OK && i < 3; i++)
         rc = read_list(w, lists[i].option, lists[i].kind, err);

@@ -163,7 +163,7 @@ exits 2 "two forms at once" profile --json --format=markdown zoo:mlp
 says "choose one of"
 np="$tmp/x.npy"
 exits 2 "a batch of an input that a file fixes" profile --input "$name=$np" --batch 3 zoo:mlp
-says "the file given for every input"
+says "the file given for input 'input' already fixes the batch"
 
 # What was asked for is kept word by word.
 exits 0 "settings" profile --json --dim batch=1 --input "$name=$np" zoo:mlp:batch=0

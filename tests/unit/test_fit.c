@@ -182,7 +182,7 @@ static void a_shape_fixes_the_batch(void **state)
     (void)state;
     assert_int_equal(as_infer_shapes(model, &options, NULL, &err), ASSAY_ERR_USAGE);
     assert_non_null(
-        strstr(err.msg, "the shape or the file given for every input already fixes its batch"));
+        strstr(err.msg, "the shape or the file given for input 'input' already fixes the batch"));
     as_model_free(model);
 }
 

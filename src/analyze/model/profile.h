@@ -72,7 +72,8 @@ struct as_profile {
                              share of it, when not all are. Without layers only what it achieved */
     enum as_peak_type type; /* of the arithmetic that most of the time is in */
     const char *unsteady;   /* why no recommendation about the model rests on it; NULL */
-    double samples_per_second, tokens_per_second;
+    double inferences_per_second, samples_per_second; /* samples: NaN where the batch is unknown */
+    double tokens_per_second;
     double bound_share[AS_BOUND_COUNT]; /* of the time, by what bounds it */
     double short_share; /* of the time: layers bound by overhead whose calls take microseconds */
     double reorder_share, plain_share; /* of reorders; of kernels in plain C */

@@ -144,7 +144,10 @@ void as_profile_sum_up(struct as_joining *j)
     p->run_ns = d->profiled ? d->profiled_median_ns : AS_UNKNOWN;
     p->covered_share = d->profiled ? p->sum_ns / p->run_ns : AS_UNKNOWN;
     find_whole(j);
-    p->samples_per_second = as_latency_throughput(&d->latency, (double)d->model.batch);
+    p->inferences_per_second = as_latency_throughput(&d->latency, 1);
+    p->samples_per_second = d->model.batch_why
+                                ? AS_UNKNOWN
+                                : as_latency_throughput(&d->latency, (double)d->model.batch);
     p->tokens_per_second = d->model.tokens > 0
                                ? as_latency_throughput(&d->latency, (double)d->model.tokens)
                                : AS_UNKNOWN;

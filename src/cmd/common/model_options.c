@@ -178,7 +178,27 @@ int as_model_options_read(struct as_model_options *options, const struct as_cmd_
     for (size_t i = 0; rc == ASSAY_OK && (text = as_opt_list_at(line, "value", i)) != NULL; i++)
         rc = read_value(options, text, model, err);
     options->infer.batch = (int64_t)as_opt_number(line, "batch", 0);
-    return rc;
+    return rc < 0 ? rc : as_batch_axis_read(&options->infer, line, &options->arena, err);
+}
+
+int as_batch_axis_read(struct as_infer_options *options, const struct as_cmd_line *line,
+                       struct as_arena *arena, struct assay_error *err)
+{
+    const char *text = as_opt_text(line, "batch-axis"), *equals;
+    int64_t axis;
+
+    if (!text)
+        return ASSAY_OK;
+    equals = strrchr(text, '=');
+    if (!equals || equals == text || !as_parse_i64(equals + 1, strlen(equals + 1), &axis) ||
+        axis < 0 || axis >= AS_MAX_RANK)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--batch-axis is INPUT=AXIS with an axis from 0, not "
+                       "'%.60s'",
+                       text);
+    options->batch_input = as_arena_text(arena, text, (size_t)(equals - text));
+    options->batch_axis = (int)axis;
+    return options->batch_input ? ASSAY_OK : as_fail_nomem(err);
 }
 
 void as_model_options_fini(struct as_model_options *options)

@@ -6,6 +6,14 @@
 #include "cmd/common/options.h"
 #include "model/infer/infer.h"
 
+#define AS_OPT_BATCH_AXIS                                                                          \
+    {                                                                                              \
+        .name = "batch-axis", .group = AS_GROUP_INPUT, .kind = AS_OPT_TEXT,                        \
+        .argument = "INPUT=AXIS",                                                                  \
+        .help = "which dimension of which input counts samples, from 0 [default: by names and by " \
+                "what the first nodes do with the input]"                                          \
+    }
+
 #define AS_OPTS_MODEL                                                                              \
     {.name = "shape",                                                                              \
      .group = AS_GROUP_INPUT,                                                                      \
@@ -20,6 +28,7 @@
          .help = "set the batch size",                                                             \
          .min = 1,                                                                                 \
          .max = 1000000000},                                                                       \
+        AS_OPT_BATCH_AXIS,                                                                         \
         {.name = "dim",                                                                            \
          .group = AS_GROUP_INPUT,                                                                  \
          .kind = AS_OPT_LIST,                                                                      \
@@ -47,6 +56,10 @@ AS_MUST_USE int as_model_options_read(struct as_model_options *options,
                                       const struct as_cmd_line *line, const struct as_model *model,
                                       struct assay_error *err);
 void as_model_options_fini(struct as_model_options *options);
+
+/* --batch-axis INPUT=AXIS, in `arena`. */
+AS_MUST_USE int as_batch_axis_read(struct as_infer_options *options, const struct as_cmd_line *line,
+                                   struct as_arena *arena, struct assay_error *err);
 
 /* "512M", "16GiB", "80GB", "1000000": bytes. False when it is none. */
 bool as_parse_bytes(const char *text, uint64_t *bytes);

@@ -2,8 +2,6 @@
 #include "cmd/common/operand_hint.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -67,21 +65,6 @@ static bool is_run(const char *path)
     return same;
 }
 
-/* Appends a hint that fits whole; half a command line would be worse than none. */
-AS_PRINTF(2, 3) static void add(struct assay_error *err, const char *fmt, ...)
-{
-    size_t used = strlen(err->msg);
-    char hint[160];
-    va_list args;
-    int n;
-
-    va_start(args, fmt);
-    n = vsnprintf(hint, sizeof hint, fmt, args);
-    va_end(args);
-    if (n > 0 && (size_t)n < sizeof hint && used + (size_t)n < sizeof err->msg)
-        memcpy(err->msg + used, hint, (size_t)n + 1);
-}
-
 void as_operand_hint(const struct as_cmd_line *line, struct assay_error *err)
 {
     enum as_operand_kind kind = line->cmd->operand_kind;
@@ -92,15 +75,15 @@ void as_operand_hint(const struct as_cmd_line *line, struct assay_error *err)
         return;
     if (access(path, F_OK) != 0) {
         if (kind == AS_OPERAND_MODEL && find_zoo(path))
-            add(err, "; the built-in model is zoo:%s", path);
+            as_error_add(err, "; the built-in model is zoo:%s", path);
         else if (kind == AS_OPERAND_MODEL && nearest_zoo(path))
-            add(err, "; did you mean the built-in model zoo:%s?", nearest_zoo(path));
+            as_error_add(err, "; did you mean the built-in model zoo:%s?", nearest_zoo(path));
     } else if (kind == AS_OPERAND_MODEL) {
         if (is_run(path))
-            add(err, "; it is a run: assay report %s", path);
+            as_error_add(err, "; it is a run: assay report %s", path);
         else if (is_document(path))
-            add(err, "; it is a document of assay: assay report %s", path);
+            as_error_add(err, "; it is a document of assay: assay report %s", path);
     } else if (!is_run(path) && (what = as_model_file_kind(path)) != NULL) {
-        add(err, "; it is a model (%s): assay inspect %s", what, path);
+        as_error_add(err, "; it is a model (%s): assay inspect %s", what, path);
     }
 }

@@ -5,6 +5,8 @@
  * TypeProto: tensor 1, sequence 4, map 5, sparse tensor 8, optional 9, denotation 6.
  *   tensor: element type 1, shape 2. sequence and optional: element 1. map: key 1, value 2.
  * TensorShapeProto: dim 1. Dimension: value 1, symbol 2, denotation 3. */
+#include <string.h>
+
 #include "base/units.h"
 #include "format/onnx/onnx_reader.h"
 
@@ -29,6 +31,15 @@ static int read_dim(struct as_onnx *r, const struct as_proto *message, int64_t *
             AS_ONNX_STEP(rc, as_onnx_check_name(r, *symbol, "symbol of a dimension"));
             if (rc < 0)
                 return rc;
+        } else if (f.number == 3) {
+            struct as_text role;
+
+            rc = as_proto_text(&p, &f, &role, r->err);
+            if (rc < 0)
+                return rc;
+            if (symbol->size == 0 && role.size == strlen(AS_DATA_BATCH) &&
+                memcmp(role.at, AS_DATA_BATCH, role.size) == 0)
+                *symbol = role;
         }
     }
     return rc;

@@ -155,21 +155,26 @@ static void put_tensor(struct as_protobuf *p, const void *what)
 struct type_item {
     const struct as_type *type;
     const char *const *symbols;
+    bool batch_first; /* its first dimension counts samples */
 };
 
 struct dim_item {
     int64_t value;
     const char *symbol;
+    bool is_batch;
 };
 
 static void put_dim(struct as_protobuf *p, const void *what)
 {
     const struct dim_item *dim = what;
+    bool declared = dim->symbol && strcmp(dim->symbol, AS_DATA_BATCH) == 0;
 
-    if (dim->symbol)
+    if (dim->symbol && !declared)
         as_protobuf_string(p, 2, dim->symbol);
     else if (dim->value >= 0)
         as_protobuf_u64(p, 1, (uint64_t)dim->value);
+    if (dim->is_batch || declared)
+        as_protobuf_string(p, 3, AS_DATA_BATCH);
 }
 
 static void put_shape(struct as_protobuf *p, const void *what)
@@ -177,9 +182,10 @@ static void put_shape(struct as_protobuf *p, const void *what)
     const struct type_item *item = what;
 
     for (int i = 0; i < item->type->rank; i++)
-        as_protobuf_message(
-            p, 1, put_dim,
-            &(struct dim_item){item->type->dims[i], item->symbols ? item->symbols[i] : NULL});
+        as_protobuf_message(p, 1, put_dim,
+                            &(struct dim_item){item->type->dims[i],
+                                               item->symbols ? item->symbols[i] : NULL,
+                                               item->batch_first && i == 0});
 }
 
 static void put_tensor_type(struct as_protobuf *p, const void *what)
@@ -198,7 +204,7 @@ static void put_element_type(struct as_protobuf *p, const void *what)
     const struct type_item *item = what;
 
     if (item->type->elems)
-        as_protobuf_message(p, 1, put_type, &(struct type_item){item->type->elems, NULL});
+        as_protobuf_message(p, 1, put_type, &(struct type_item){.type = item->type->elems});
 }
 
 static void put_type(struct as_protobuf *p, const void *what)
@@ -231,11 +237,15 @@ static bool is_known(const struct as_type *type)
 static void put_info(struct as_protobuf *p, const void *what)
 {
     const uint32_t *id = what;
-    const struct as_value *value = &ctx_of(p)->model->values[*id];
+    const struct as_model *model = ctx_of(p)->model;
+    const struct as_value *value = &model->values[*id];
+    bool built = model->format == AS_FORMAT_BUILT || model->format == AS_FORMAT_TFLITE;
 
     put_value_name(p, 1, *id);
     if (is_known(&value->type))
-        as_protobuf_message(p, 2, put_type, &(struct type_item){&value->type, value->symbols});
+        as_protobuf_message(p, 2, put_type,
+                            &(struct type_item){&value->type, value->symbols,
+                                                built && value->is_input && value->type.rank > 0});
 }
 
 static void put_graph(struct as_protobuf *p, const void *what);
@@ -292,7 +302,7 @@ static void put_attr(struct as_protobuf *p, const void *what)
         as_protobuf_message(p, 6, put_graph, attr->graph);
         break;
     case AS_ATTR_TYPE:
-        as_protobuf_message(p, 14, put_type, &(struct type_item){&attr->type, NULL});
+        as_protobuf_message(p, 14, put_type, &(struct type_item){.type = &attr->type});
         break;
     case AS_ATTR_OTHER:
     case AS_ATTR_COUNT:

@@ -232,6 +232,7 @@ static void describe_model(struct join *j, const struct as_model *model,
         .executed_flops = as_cost_executed_flops(&j->costs->forward),
         .complete = all_counted(j),
         .batch = j->costs->batch,
+        .batch_why = j->costs->batch_why,
         .tokens = tokens_of(model),
     };
 }

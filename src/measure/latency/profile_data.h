@@ -35,7 +35,8 @@ struct as_profile_subject {
     uint64_t parameters, parameter_bytes, nodes, macs, flops;
     uint64_t executed_macs, executed_flops; /* without those in padding */
     bool complete;                          /* every node that ran has counts */
-    uint64_t batch;
+    uint64_t batch;                         /* samples of one inference */
+    const char *batch_why;                  /* that is not known; NULL: it is */
     uint64_t tokens; /* of one inference of a decoder or encoder of text; 0: no text */
 };
 

@@ -728,13 +728,13 @@ static void walk_graph(struct counting *c, const struct as_graph *graph, struct 
 
 static uint64_t batch_of(const struct as_model *model)
 {
-    for (uint32_t i = 0; i < model->main->n_inputs; i++) {
-        const struct as_value *value = &model->values[model->main->inputs[i]];
+    const struct as_batch_place *place = &model->batch;
+    const struct as_value *value = place->value == AS_NONE ? NULL : &model->values[place->value];
 
-        if (value->is_input && value->type.kind == AS_VALUE_TENSOR && value->type.rank >= 1)
-            return value->type.dims[0] > 0 ? (uint64_t)value->type.dims[0] : 1;
-    }
-    return 1;
+    if (!model->inferred || !value || value->type.kind != AS_VALUE_TENSOR ||
+        place->axis >= value->type.rank || value->type.dims[place->axis] <= 0)
+        return 1;
+    return (uint64_t)value->type.dims[place->axis];
 }
 
 static void sum_rows(struct as_costs *costs)
@@ -868,6 +868,7 @@ int as_costs_new(struct as_costs **costs, struct as_model *model, struct assay_e
     if (rc < 0)
         goto out;
     c.costs->batch = batch_of(model);
+    c.costs->batch_why = model->inferred ? model->batch.why : NULL;
     rc = as_attentions_find(c.costs, model, c.row_of, err);
     if (rc < 0)
         goto out;

@@ -113,8 +113,9 @@ const char *as_attention_kind(const struct as_attention *attention);
 struct as_costs {
     struct as_cost_row *rows;
     size_t n_rows;
-    struct as_cost forward, backward; /* of one run: rows x times */
-    uint64_t batch;                   /* samples per inference; 1 when the model has no batch */
+    struct as_cost forward, backward;       /* of one run: rows x times */
+    uint64_t batch;                         /* samples per inference; 1 where that is not known */
+    const char *batch_why;                  /* it is not known; NULL: it is */
     size_t n_unknown_ops, n_unknown_shapes; /* rows that run and are not counted */
     bool times_known;                       /* of every row */
     bool overflow;

@@ -30,6 +30,8 @@ struct as_quant {
 
 /* One tensor that flows through the network. Subgraphs use the values of the graphs around them by
  * the same numbers. */
+#define AS_DATA_BATCH "DATA_BATCH" /* as in ONNX's dimension denotation */
+
 struct as_value {
     const char *name;        /* "" when it has none; safe to print through the writers' escapers */
     struct as_type type;     /* as declared, then as inferred */
@@ -41,7 +43,8 @@ struct as_value {
     bool is_initializer;     /* a constant of the file, not made by a node */
     bool is_output;          /* of its graph */
     bool varies; /* of a body: its type, or how often it is made, is not the same in every round */
-    const char *const *symbols; /* of an input: the symbol of each dimension or NULL; NULL: none */
+    const char *const *symbols; /* of an input: the symbol of each dimension, AS_DATA_BATCH of one
+                                   that is declared to count samples, or NULL; NULL: none */
     /* Of a quantized tensor in TensorFlow Lite or GGUF, where the format keeps it with the tensor:
      */
     uint32_t n_scales;
@@ -158,6 +161,13 @@ struct as_finding {
 
 struct as_mapping; /* base of the file in memory; format/mapped_file.h */
 
+/* Which dimension of which input counts samples. */
+struct as_batch_place {
+    uint32_t value; /* AS_NONE: not known */
+    int axis;
+    const char *why; /* it is not known; else NULL */
+};
+
 struct as_model {
     struct as_arena arena;
     struct as_arena inference; /* what inference made, until the next one */
@@ -184,7 +194,8 @@ struct as_model {
     struct as_finding **read_end; /* where those of the reader end */
     size_t n_read;
     bool inferred;
-    void (*drop)(void *held); /* unmaps files; called by as_model_free() */
+    struct as_batch_place batch; /* since the first inference */
+    void (*drop)(void *held);    /* unmaps files; called by as_model_free() */
     /* Pages of its files; NULL: it has none. */
     void (*let_go)(void *held, const uint8_t *at, uint64_t size);
     void *held;

@@ -24,7 +24,9 @@ struct as_infer_options {
     size_t n_inputs;
     const struct as_infer_dim *dims;
     size_t n_dims;
-    int64_t batch;     /* 0: as declared, or 1 */
+    int64_t batch;           /* 0: as declared, or 1 */
+    const char *batch_input; /* whose dimension batch_axis counts samples; NULL: found out */
+    int batch_axis;
     bool keep_unknown; /* symbolic dimensions without a value stay unknown instead of a default */
     bool proven_only;  /* what the file declares of values that nodes make is not believed: a shape
                           that is known is then one that every run has */

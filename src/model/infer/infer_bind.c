@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/text/text.h"
+#include "model/infer/batch_axis.h"
 
 enum { MAX_SYMBOLS = 4096 };
 
@@ -24,6 +25,7 @@ struct binding {
     struct symbol *symbols; /* unnamed ones too, each alone */
     size_t n_symbols, capacity;
     bool *overridden;
+    int64_t declared_batch; /* of the input that decides */
     struct assay_error *err;
 };
 
@@ -223,57 +225,100 @@ static int bind_inputs_given(const struct binding *b)
     return ASSAY_OK;
 }
 
-static int set_first_dim(const struct binding *b, struct as_value *value, int64_t n)
+static int set_dim(const struct binding *b, struct as_value *value, int axis, int64_t n)
 {
     struct as_dims dims;
 
     (void)as_type_dims(&value->type, &dims);
-    dims.at[0] = n;
+    dims.at[axis] = n;
     *b->overridden = true;
     if (!as_type_tensor(&value->type, &b->model->inference, value->type.dtype, &dims))
         return as_fail_nomem(b->err);
     return ASSAY_OK;
 }
 
-/* The batch is the first dimension of the first input that has one, and of the others that agree
- * with it. */
-static int bind_batch(const struct binding *b)
+/* The batch of an input: what its name or its consumers say; else the first dimension, where that
+ * is it in the input that decides. */
+static int batch_axis(const struct binding *b, const struct as_value *value)
 {
-    const struct as_value *first = NULL;
-    bool shaped = false;
-    int64_t said = 0;
+    const struct as_batch_place *place = &b->model->batch;
+    int axis;
 
+    if (value == &b->model->values[place->value])
+        return place->axis;
+    axis = as_batch_axis_of(b->model, value);
+    return axis == AS_NO_BATCH_AXIS && place->axis == 0 ? 0 : axis;
+}
+
+/* Gives one input that batch, where its dimension is open or agrees with that which decides. */
+static int bind_batch_of(const struct binding *b, struct as_value *value, int axis)
+{
+    const struct as_value *first = &b->model->values[b->model->batch.value];
+    const int at = b->model->batch.axis;
+
+    if (axis < 0 || axis >= value->type.rank)
+        return ASSAY_OK;
+    if (value->type.dims[axis] == AS_DIM_UNKNOWN) {
+        struct symbol *s = find_symbol(b, value, axis);
+
+        if (s->value == AS_DIM_UNKNOWN &&
+            (value == first || !s->name[0] || strcmp(s->name, symbol_at(first, at)) == 0))
+            return bind_symbol(b, s, b->options->batch);
+        return ASSAY_OK;
+    }
+    if (value == first || (value->type.dims[axis] == b->declared_batch && value->type.rank > 1))
+        return set_dim(b, value, axis, b->options->batch);
+    return ASSAY_OK;
+}
+
+static int bind_batch(struct binding *b)
+{
+    const struct as_batch_place *place = &b->model->batch;
+    const struct as_value *first;
+
+    if (place->value == AS_NONE)
+        return as_fail(b->err, ASSAY_ERR_USAGE,
+                       "the batch dimension is unknown: %s; name it with --batch-axis INPUT=AXIS",
+                       place->why);
+    first = &b->model->values[place->value];
+    if (given_for(b, first->name))
+        return as_fail(b->err, ASSAY_ERR_USAGE,
+                       "the shape or the file given for input '%.60s' already fixes the batch",
+                       first->name);
+    b->declared_batch = first->type.dims[place->axis];
     for (uint32_t i = 0; i < n_inputs(b); i++) {
         struct as_value *value = input_at(b, i);
-        int rc = ASSAY_OK;
+        int rc;
 
-        if (!value->is_input || value->type.rank < 1)
+        if (!value->is_input || value->type.kind != AS_VALUE_TENSOR || value->type.rank < 1 ||
+            given_for(b, value->name))
             continue;
-        if (given_for(b, value->name)) {
-            shaped = true;
-            continue;
-        }
-        if (!first) {
-            first = value;
-            said = value->type.dims[0];
-        }
-        if (value->type.dims[0] == AS_DIM_UNKNOWN) {
-            struct symbol *s = find_symbol(b, value, 0);
-
-            if (s->value == AS_DIM_UNKNOWN &&
-                (value == first || !s->name[0] || strcmp(s->name, symbol_at(first, 0)) == 0))
-                rc = bind_symbol(b, s, b->options->batch);
-        } else if (value->type.dims[0] == said && (value == first || value->type.rank > 1)) {
-            rc = set_first_dim(b, value, b->options->batch);
-        }
+        rc = bind_batch_of(b, value, batch_axis(b, value));
         if (rc < 0)
             return rc;
     }
-    if (!first)
-        return as_fail(b->err, ASSAY_ERR_USAGE, "%s",
-                       shaped
-                           ? "the shape or the file given for every input already fixes its batch"
-                           : "no input has a first dimension that could be a batch");
+    return ASSAY_OK;
+}
+
+/* --batch-axis, or what the model shows. */
+static int place_batch(const struct binding *b)
+{
+    const char *name = b->options->batch_input;
+    const struct as_value *named = NULL;
+    char names[140];
+
+    for (uint32_t i = 0; name && i < n_inputs(b); i++)
+        if (strcmp(input_at(b, i)->name, name) == 0)
+            named = input_at(b, i);
+    if (name && !named) {
+        list_names(b, false, names, sizeof names);
+        return as_fail(b->err, ASSAY_ERR_USAGE, "the model has no input '%.40s'; it has: %s", name,
+                       names);
+    }
+    if (named && (b->options->batch_axis < 0 || b->options->batch_axis >= named->type.rank))
+        return as_fail(b->err, ASSAY_ERR_USAGE, "input '%.60s' has %d dimensions, so no axis %d",
+                       name, named->type.rank > 0 ? named->type.rank : 0, b->options->batch_axis);
+    b->model->batch = as_batch_place_of(b->model, named, b->options->batch_axis);
     return ASSAY_OK;
 }
 
@@ -464,6 +509,8 @@ int as_infer_bind(struct as_model *model, const struct as_infer_options *options
         rc = bind_dims_given(&b);
     if (rc == ASSAY_OK)
         rc = bind_inputs_given(&b);
+    if (rc == ASSAY_OK)
+        rc = place_batch(&b);
     if (rc == ASSAY_OK && options->batch > 0)
         rc = bind_batch(&b);
     if (rc < 0)

@@ -125,7 +125,8 @@ static void put_model(struct as_json_writer *w, const struct as_inspection *in)
     as_json_kv_u64(w, "parameter_bytes", in->params->parameter_bytes);
     as_json_kv_u64(w, "stored_bytes", in->params->stored_bytes);
     as_json_kv_f64(w, "compression_ratio", in->params->compression);
-    as_json_kv_u64(w, "batch", in->costs->batch);
+    put_opt(w, "batch", !in->costs->batch_why, in->costs->batch);
+    as_json_kv_text(w, "batch_reason", in->costs->batch_why);
     put_opt(w, "macs", graph, c->macs);
     put_opt(w, "executed_macs", graph, as_cost_executed_macs(c));
     put_opt(w, "flops", graph, in->flops);

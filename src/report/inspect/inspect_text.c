@@ -117,14 +117,20 @@ static void put_compute_lines(const struct as_inspection *in, struct as_page *pa
     as_text_si(element, (double)c->elementwise, "");
     as_text_si(transc, (double)c->transcendental, "");
     as_text_si(back, (double)in->flops_backward, "FLOP");
-    (void)snprintf(batch, sizeof batch, "for a batch of %llu",
-                   (unsigned long long)in->costs->batch);
+    if (in->costs->batch_why)
+        (void)snprintf(batch, sizeof batch, "per inference");
+    else
+        (void)snprintf(batch, sizeof batch, "for a batch of %llu",
+                       (unsigned long long)in->costs->batch);
     as_text_count(macs, c->macs);
     as_text_si(short_macs, (double)c->macs, "MAC");
     as_page_pair(page, AS_STYLE_NONE, "compute", "%s%s MACs (%s), %s %s",
                  in->complete ? "" : "at least ", macs, short_macs, flops, batch);
     as_page_pair(page, AS_STYLE_DIM, NULL, "%s elementwise, %s transcendental; backward %s",
                  element, transc, back);
+    if (in->costs->batch_why)
+        as_page_pair(page, AS_STYLE_DIM, NULL, "batch unknown: %s (--batch-axis INPUT=AXIS)",
+                     in->costs->batch_why);
     if (in->costs->batch > 1 && !in->costs->overflow) {
         as_text_si(flops, (double)in->flops / (double)in->costs->batch, "FLOP");
         as_text_si(macs, (double)c->macs / (double)in->costs->batch, "MAC");

@@ -28,6 +28,11 @@ static const struct as_json_field input_fields[] = {
 };
 static const struct as_json_shape input_shape = AS_SHAPE(struct as_input_choice, input_fields);
 
+static bool batch_known(const void *object)
+{
+    return !((const D *)object)->model.batch_why;
+}
+
 static const struct as_json_field model_fields[] = {
     AS_FIELD_KEY(D, "path", model.path, NULL, "the model as given on the command line"),
     AS_FIELD_KEY(D, "parameters", model.parameters, NULL, "each shared tensor once"),
@@ -41,7 +46,8 @@ static const struct as_json_field model_fields[] = {
     AS_FIELD_KEY(D, "counts_complete", model.complete, NULL, "every node that ran is counted"),
     AS_FIELD_KEY(D, "nodes", model.nodes, NULL, NULL),
     AS_FIELD_KEY(D, "steps", n_steps, NULL, "what the engine runs after fusion"),
-    AS_FIELD_KEY(D, "batch", model.batch, NULL, "samples of one inference"),
+    AS_FIELD_IF(D, "batch", model.batch, batch_known),
+    AS_FIELD_KEY(D, "batch_reason", model.batch_why, NULL, "why the batch is unknown"),
     AS_FIELD_LIST(D, inputs, n_inputs, &input_shape, SIZE_MAX),
 };
 static const struct as_json_shape model_shape = AS_SHAPE(D, model_fields);
@@ -484,6 +490,7 @@ static const struct as_json_field summary_fields[] = {
     AS_FIELD_KEY(P, "total_layers", n_layers, NULL, NULL),
     AS_FIELD_KEY(P, "total_time_ns", sum_ns, "ns", "of all layers"),
     AS_FIELD_NUMBER("latency_ms", latency_ms, "ms", "the median"),
+    AS_FIELD(P, inferences_per_second),
     AS_FIELD(P, samples_per_second),
     AS_FIELD(P, tokens_per_second),
     ROOF(whole, P),

@@ -22,15 +22,20 @@ const char *as_profile_section_at(size_t i)
 static void put_title(const struct as_profile *p, struct as_page *page)
 {
     char params[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], macs[AS_TEXT_HUMAN], flops[AS_TEXT_HUMAN];
+    char batch[48];
 
     as_text_si(params, (double)p->data->model.parameters, NULL);
     as_text_bytes(bytes, (double)p->memory.parameter_bytes);
     as_text_si(macs, (double)p->data->model.macs, "MAC");
     as_text_si(flops, (double)p->data->model.flops, "FLOP");
     as_page_title(page, p->data->model.path);
-    as_page_line(page, AS_STYLE_DIM, "%s parameters (%s), %s%s, %s per inference at batch %llu",
-                 params, bytes, p->data->model.complete ? "" : "at least ", macs, flops,
-                 (unsigned long long)p->data->model.batch);
+    if (p->data->model.batch_why)
+        (void)snprintf(batch, sizeof batch, "; batch unknown (--batch-axis)");
+    else
+        (void)snprintf(batch, sizeof batch, " at batch %llu",
+                       (unsigned long long)p->data->model.batch);
+    as_page_line(page, AS_STYLE_DIM, "%s parameters (%s), %s%s, %s per inference%s", params, bytes,
+                 p->data->model.complete ? "" : "at least ", macs, flops, batch);
 }
 
 static void put_machine(const struct as_profile_report *report, struct as_page *page)
@@ -152,7 +157,8 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
     char moved[AS_TEXT_HUMAN] = "";
     double seconds = p->data->latency.figures.summary.median / 1e9;
 
-    as_text_si(rate, p->samples_per_second, NULL);
+    as_text_si(rate, p->data->model.batch_why ? p->inferences_per_second : p->samples_per_second,
+               NULL);
     as_text_si(flops, (double)p->data->model.executed_flops / seconds, "FLOP/s");
     if (p->data->profiled)
         as_text_si(moved, (double)p->bytes / seconds, "B/s");
@@ -162,7 +168,8 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
         as_text_si(text, p->tokens_per_second, NULL);
         (void)snprintf(tokens, sizeof tokens, "%s tokens/s, ", text);
     }
-    as_page_pair(page, AS_STYLE_NONE, "throughput", "%s samples/s, %s%s%s%s%s", rate, tokens,
+    as_page_pair(page, AS_STYLE_NONE, "throughput", "%s %s/s, %s%s%s%s%s", rate,
+                 p->data->model.batch_why ? "inferences" : "samples", tokens,
                  p->data->model.complete ? "" : "at least ", flops, moved[0] ? ", " : "", moved);
 }
 
