@@ -67,4 +67,19 @@ check "samples are unknown" "$python" -c '
 import json, sys
 j = json.load(open(sys.argv[1]))
 assert j["summary"]["samples_per_second"] is None and j["summary"]["inferences_per_second"] > 0 and j["model"]["batch"] is None' "$tmp/out"
+
+"$python" - <<'PY' || fail "a model with open dimensions is written"
+import numpy as np, onnx
+from onnx import TensorProto, helper, numpy_helper
+graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "seq", 4])],
+                          [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", "seq", 8])], [numpy_helper.from_array(np.zeros((4, 8), np.float32), "w")])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), "open.onnx")
+PY
+exits 0 "a profile of open dimensions" "$assay" profile open.onnx --iterations 5 --no-roofline --no-history --width 100 -o open.assay
+check "says which sizes were taken" grep -q "dimension 'seq' was taken as 128; give it with --dim seq=N" "$tmp/out"
+check "the batch is said once" sh -c "! grep -q \"dimension 'batch'\" '$tmp/out'"
+exits 0 "its report" "$assay" report open.assay --width 100
+check "says it again" grep -q "dimension 'seq' was taken as 128" "$tmp/out"
+exits 0 "with sizes given" "$assay" profile open.onnx --dim seq=6 --iterations 5 --no-roofline --no-history
+check "nothing is assumed" sh -c "! grep -q 'was taken as' '$tmp/out'"
 finish

@@ -154,6 +154,14 @@ struct as_json_shape {
         .count_offset = offsetof(type, count), .count_size = sizeof AS_MEMBER_(type, count),       \
         .max = (limit)                                                                             \
     }
+/* The same that older runs do not have. */
+#define AS_FIELD_VALUES_LATER(type, member, count, limit)                                          \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_LIST,                                                     \
+        .item = AS_FIELD_KIND_OF(*AS_MEMBER_(type, member)), .offset = offsetof(type, member),     \
+        .size = sizeof *AS_MEMBER_(type, member), .count_offset = offsetof(type, count),           \
+        .count_size = sizeof AS_MEMBER_(type, count), .max = (limit), .optional = true             \
+    }
 /* Structs inside, of which `count` are used. */
 #define AS_FIELD_ARRAY(type, member, count, described)                                             \
     {                                                                                              \

@@ -218,6 +218,44 @@ static bool all_counted(const struct join *j)
            !costs->overflow;
 }
 
+/* Of the batch, which is reported anyway. */
+static bool is_of_batch(const struct as_model *model, const char *finding)
+{
+    const struct as_batch_place *place = &model->batch;
+    const struct as_value *value = place->value == AS_NONE ? NULL : &model->values[place->value];
+    const char *symbol = value && value->symbols && place->axis < value->type.rank
+                             ? value->symbols[place->axis]
+                             : NULL;
+    const char *start = "dimension '";
+    size_t size = symbol ? strlen(symbol) : 0;
+
+    return symbol && strncmp(finding, start, strlen(start)) == 0 &&
+           strncmp(finding + strlen(start), symbol, size) == 0 &&
+           finding[strlen(start) + size] == '\'';
+}
+
+/* What was taken for open dimensions, as the model's inference reported it. */
+static int list_assumed(struct join *j, const struct as_model *model, struct assay_error *err)
+{
+    struct as_profile_subject *subject = &j->data->model;
+    size_t n = 0;
+
+    for (const struct as_finding *f = model->findings; f; f = f->next)
+        n += f->kind == AS_FINDING_DEFAULT;
+    subject->assumed = as_arena_zero(j->arena, n + 1, sizeof *subject->assumed);
+    if (!subject->assumed)
+        return as_fail_nomem(err);
+    for (const struct as_finding *f = model->findings; f; f = f->next)
+        if (f->kind == AS_FINDING_DEFAULT && !is_of_batch(model, f->text)) {
+            const char *copy = as_arena_text(j->arena, f->text, strlen(f->text));
+
+            if (!copy)
+                return as_fail_nomem(err);
+            subject->assumed[subject->n_assumed++] = copy;
+        }
+    return ASSAY_OK;
+}
+
 static void describe_model(struct join *j, const struct as_model *model,
                            const struct as_params *params)
 {
@@ -297,8 +335,10 @@ int as_profile_data_init(struct as_profile_data *data, const struct as_profile_r
     j.costs = costs;
     if (rc == ASSAY_OK)
         rc = make_steps(&j, err);
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK) {
         describe_model(&j, model, params);
+        rc = list_assumed(&j, model, err);
+    }
     as_hash_map_fini(&j.row_of_node);
     as_params_free(params);
     as_costs_free(costs);

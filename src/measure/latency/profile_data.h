@@ -37,6 +37,8 @@ struct as_profile_subject {
     bool complete;                          /* every node that ran has counts */
     uint64_t batch;                         /* samples of one inference */
     const char *batch_why;                  /* that is not known; NULL: it is */
+    const char **assumed; /* sizes of open dimensions that nobody gave, a sentence each */
+    size_t n_assumed;
     uint64_t tokens; /* of one inference of a decoder or encoder of text; 0: no text */
 };
 

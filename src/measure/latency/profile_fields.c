@@ -59,6 +59,7 @@ static const struct as_json_field subject_fields[] = {
     AS_FIELD(struct as_profile_subject, complete),
     AS_FIELD(struct as_profile_subject, batch),
     AS_FIELD_LATER(struct as_profile_subject, batch_why),
+    AS_FIELD_VALUES_LATER(struct as_profile_subject, assumed, n_assumed, MAX_LIST),
     AS_FIELD(struct as_profile_subject, tokens),
 };
 static const struct as_json_shape subject_shape =

@@ -19,6 +19,8 @@ const char *as_profile_section_at(size_t i)
     return i < AS_PROFILE_SECTION_COUNT ? names[i] : NULL;
 }
 
+enum { MAX_ASSUMED = 4 };
+
 static void put_title(const struct as_profile *p, struct as_page *page)
 {
     char params[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], macs[AS_TEXT_HUMAN], flops[AS_TEXT_HUMAN];
@@ -36,6 +38,11 @@ static void put_title(const struct as_profile *p, struct as_page *page)
                        (unsigned long long)p->data->model.batch);
     as_page_line(page, AS_STYLE_DIM, "%s parameters (%s), %s%s, %s per inference%s", params, bytes,
                  p->data->model.complete ? "" : "at least ", macs, flops, batch);
+    for (size_t i = 0; i < p->data->model.n_assumed && i < MAX_ASSUMED; i++)
+        as_page_line(page, AS_STYLE_WARN, "! %s", as_page_name(page, p->data->model.assumed[i]));
+    if (p->data->model.n_assumed > MAX_ASSUMED)
+        as_page_line(page, AS_STYLE_WARN, "! %zu more sizes were assumed: --section inputs",
+                     p->data->model.n_assumed - MAX_ASSUMED);
 }
 
 static void put_machine(const struct as_profile_report *report, struct as_page *page)
