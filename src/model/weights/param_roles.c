@@ -42,6 +42,7 @@ static const struct {
     {AS_OP_InstanceNormalization, ".WW"},
     {AS_OP_GroupNormalization, ".WW"},
     {AS_OP_PRelu, ".W"},
+    {AS_OP_GridSample, ".B"},
     {AS_OP_Gather, "LI"},
     {AS_OP_GatherElements, "LI"},
     {AS_OP_GatherND, "LI"},
@@ -149,13 +150,62 @@ static void look_at(struct look *look, double x)
         look->broken = true;
 }
 
+static bool can_look(const struct as_data *data)
+{
+    return data && data->bytes && data->n <= LOOK_ELEMS && !data->partial;
+}
+
+/* The same number again and again, made by a node: an initial state, a scale of ones. What a file
+ * keeps as an initializer may be a parameter before training. */
+static bool is_filled(const struct as_value *value)
+{
+    const struct as_data *data = value->data;
+
+    if (value->is_initializer || !can_look(data) || data->n < 2)
+        return false;
+    for (uint64_t i = 1; i < data->n; i++)
+        if (as_data_f64(data, i) != as_data_f64(data, 0))
+            return false;
+    return true;
+}
+
+/* Evenly spaced, to the precision of f32: positions of a grid. */
+static bool is_spaced(const struct as_data *data)
+{
+    double step, first;
+
+    if (data->n < 4)
+        return false;
+    first = as_data_f64(data, 0);
+    step = (as_data_f64(data, data->n - 1) - first) / (double)(data->n - 1);
+    if (step == 0)
+        return false;
+    for (uint64_t i = 1; i < data->n; i++)
+        if (!(fabs(as_data_f64(data, i) - first - (double)i * step) < 1e-3 * fabs(step)))
+            return false;
+    return true;
+}
+
+/* Many points of one to four coordinates each: anchors, grids. Trained tables are wider. */
+static bool is_of_points(const struct as_type *type)
+{
+    enum { MOST_COORDINATES = 4, LEAST_POINTS = 64 };
+    uint64_t n;
+    int64_t last = type->rank > 1 ? type->dims[type->rank - 1] : 0;
+
+    return last >= 1 && last <= MOST_COORDINATES && as_type_elems(type, &n) &&
+           n / (uint64_t)last >= LEAST_POINTS;
+}
+
 /* Numbers that training does not make: masks, and tables of whole numbers. */
 static enum as_role role_by_numbers(const struct as_data *data)
 {
     struct look look = {0};
 
-    if (!data || !data->bytes || data->n > LOOK_ELEMS || data->partial)
+    if (!can_look(data))
         return AS_ROLE_PARAMETER;
+    if (is_spaced(data))
+        return AS_ROLE_BUFFER;
     for (uint64_t i = 0; i < data->n && !look.broken; i++)
         look_at(&look, as_data_f64(data, i));
     if (look.broken)
@@ -206,7 +256,11 @@ static enum as_role role_by_type(const struct as_value *value, bool dequantized)
         return AS_ROLE_CONSTANT;
     if (is_table_name(value->name))
         return AS_ROLE_BUFFER;
-    return as_dtype_is_float(dtype) ? role_by_numbers(value->data) : AS_ROLE_PARAMETER;
+    if (!as_dtype_is_float(dtype))
+        return AS_ROLE_PARAMETER;
+    if (is_filled(value))
+        return AS_ROLE_CONSTANT;
+    return is_of_points(&value->type) ? AS_ROLE_BUFFER : role_by_numbers(value->data);
 }
 
 enum as_role as_role_by_name(const struct as_value *value)
@@ -238,6 +292,13 @@ enum as_role as_role_by_name(const struct as_value *value)
     return dtype == AS_DTYPE_STRING ? AS_ROLE_CONSTANT : AS_ROLE_PARAMETER;
 }
 
+/* Their exporters fill scales and shifts in where the layer has none. */
+static bool is_normalization(enum as_op op)
+{
+    return op == AS_OP_InstanceNormalization || op == AS_OP_GroupNormalization ||
+           op == AS_OP_LayerNormalization || op == AS_OP_BatchNormalization;
+}
+
 enum as_role as_role_in(const struct as_model *model, const struct as_graph *graph,
                         const struct as_node *node, size_t i, const struct as_behind *behind)
 {
@@ -247,7 +308,8 @@ enum as_role as_role_in(const struct as_model *model, const struct as_graph *gra
     (void)graph;
     switch (slot_of(node->op, i)) {
     case WEIGHT:
-        return AS_ROLE_PARAMETER;
+        return is_normalization(node->op) && is_filled(value) ? AS_ROLE_CONSTANT
+                                                              : AS_ROLE_PARAMETER;
     case BUFFER:
         return AS_ROLE_BUFFER;
     case QUANT:
