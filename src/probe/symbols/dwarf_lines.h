@@ -11,9 +11,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-#define AS_DWARF_MAX_DEPTH 32u   /* functions inlined into each other at one address */
-#define AS_DWARF_MAX_TEXT  1024u /* bytes of a name or path; the rest of a longer one is left out  \
-                                  */
+#define AS_DWARF_MAX_DEPTH 32u /* functions inlined into each other at one address */
+#define AS_DWARF_MAX_TEXT                                                                          \
+    1024u /* bytes of a name or path; the rest of a longer one is left out                         \
+           */
 
 /* A file and the addresses to look for in it, as the file itself gives addresses. */
 struct as_dwarf_module {
