@@ -31,7 +31,7 @@ static void check(const struct as_target *p)
             abort();
     }
     for (size_t i = 0; i < p->n_traces; i++)
-        for (uint32_t k = 0; k < p->trace[i].stack.n_frames; k++)
+        for (uint32_t k = 0; k < p->trace[i].n_frames; k++)
             if (!p->trace[i].frame[k])
                 abort();
     for (size_t i = 0; i < p->n_gemm; i++)

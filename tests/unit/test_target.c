@@ -10,6 +10,14 @@
 #include "report/run/show.h"
 #include "report/watch/watch_report.h"
 
+static const char *frame_text(const struct as_heap_frame *frame)
+{
+    static char text[400];
+
+    as_heap_frame_text(frame, text, sizeof text);
+    return text;
+}
+
 struct made {
     struct kit kit;
     struct as_run *run;
@@ -70,9 +78,9 @@ static void what_was_written_is_read_back(void **state)
     assert_null(last->function);
     assert_string_equal(last->module, "libarena.so");
     assert_int_equal(p->n_traces, 2);
-    assert_string_equal(p->trace[0].frame[0], "make_temp+0x20 (libfoo.so.1)");
-    assert_string_equal(p->trace[0].frame[3], "0x7f00aa0012");
-    assert_int_equal(p->trace[1].stack.n_frames, AS_HEAP_MAX_FRAMES);
+    assert_string_equal(frame_text(p->trace[0].frame[0]), "make_temp+0x20 (libfoo.so.1)");
+    assert_string_equal(frame_text(p->trace[0].frame[3]), "0x7f00aa0012");
+    assert_int_equal(p->trace[1].n_frames, AS_HEAP_MAX_FRAMES);
     assert_int_equal(p->n_layers, 2);
     assert_int_equal(p->layer[1].net_bytes, -512);
     assert_int_equal(p->marks.n, 100);
@@ -95,18 +103,24 @@ static void no_stack_is_estimated_above_what_was_counted(void **state)
          .offset = 0x17},
         {.site = {.allocations = 3, .allocated_bytes = 900}, .pid = 7, .function = "mainly"},
     };
+    const struct as_heap_frame frame[] = {
+        {.function = "main", .module = "a.out", .offset = 0x17},
+        {.function = "other", .module = "a.out", .offset = 1},
+    };
+    const struct as_heap_frame *of_main = &frame[0], *of_other = &frame[1];
     struct as_heap_trace trace[] = {
         {.stack = {.samples = 1,
                    .allocations = 2.5,
                    .allocated_bytes = 524288,
                    .live_bytes = 524288,
-                   .live_blocks = 2.5,
-                   .n_frames = 1},
+                   .live_blocks = 2.5},
          .pid = 7,
-         .frame = {"main+0x17 (a.out)"}},
-        {.stack = {.samples = 1, .allocated_bytes = 524288, .live_bytes = 10, .n_frames = 1},
+         .frame = &of_main,
+         .n_frames = 1},
+        {.stack = {.samples = 1, .allocated_bytes = 524288, .live_bytes = 10},
          .pid = 7,
-         .frame = {"other+0x1 (a.out)"}},
+         .frame = &of_other,
+         .n_frames = 1},
     };
     struct as_target p = {.heap_known = true,
                           .heap = {.allocations = 4,
