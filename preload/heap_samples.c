@@ -69,11 +69,10 @@ static uint64_t weighed_bytes(uint64_t size_bytes)
 struct walk {
     uint64_t *frame; /* innermost first */
     uint32_t n;
-    bool outside; /* of this library */
-    bool cut;     /* there are more */
+    bool cut; /* there are more */
 };
 
-/* Where this library's code lies, so that stacks begin with the program's call. */
+/* Where this library's code lies, so that stacks hold the program's own calls alone. */
 extern const char etext[] __attribute__((visibility("hidden")));
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
@@ -84,8 +83,7 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *data)
 
     if (at == 0)
         return _URC_END_OF_STACK;
-    w->outside = w->outside || at < (uintptr_t)__ehdr_start || at >= (uintptr_t)etext;
-    if (!w->outside)
+    if (at >= (uintptr_t)__ehdr_start && at < (uintptr_t)etext)
         return _URC_NO_REASON;
     w->cut = w->n == AS_HEAP_STACK_FRAMES;
     if (w->cut)

@@ -7,8 +7,6 @@
 
 #include "base/units.h"
 
-#define NAME_BYTES 512u
-
 /* Names of C, with what their libraries put around them: each of the second list after each of the
  * first. */
 static const char *const before_c[] = {
@@ -74,6 +72,9 @@ static const char *const beginnings[] = {"std::_",
                                          "std::function::",
                                          "std::shared_ptr::",
                                          "std::pmr::",
+                                         "at::detail::empty",
+                                         "at::native::empty",
+                                         "at::_ops::empty",
                                          "c10::intrusive_ptr",
                                          "c10::make_intrusive"};
 
@@ -81,6 +82,9 @@ static const char *const beginnings[] = {"std::_",
 static const char *const rust[] = {
     "alloc::",     "<alloc::",     "std::alloc::",         "<std::alloc::",
     "hashbrown::", "<hashbrown::", "__rustc::__rust_alloc"};
+
+/* Libraries that allocate for others: so do their functions without a name. */
+static const char *const modules[] = {"libc10.so", "libjemalloc.so", "libtcmalloc", "libmimalloc"};
 
 static bool is_one_of(const char *name, const char *const *list, size_t n)
 {
@@ -110,13 +114,12 @@ static bool is_of_c(const char *name)
     return false;
 }
 
-/* "int& std::vector<int>::emplace_back<int>(int&&)" as "std::vector::emplace_back". */
-static void plain_name(const char *function, char out[NAME_BYTES])
+void as_plain_function_name(const char *function, char out[AS_PLAIN_NAME])
 {
     size_t n = 0;
     unsigned depth = 0;
 
-    for (const char *c = function; *c && n + 1 < NAME_BYTES; c++) {
+    for (const char *c = function; *c && n + 1 < AS_PLAIN_NAME; c++) {
         if (*c == '<') {
             depth++;
         } else if (*c == '>' && depth > 0) {
@@ -134,16 +137,16 @@ static void plain_name(const char *function, char out[NAME_BYTES])
     out[n] = '\0';
 }
 
-bool as_is_allocator_wrapper(const char *function)
+bool as_is_allocator_wrapper(const char *function, const char *module)
 {
-    char name[NAME_BYTES];
+    char name[AS_PLAIN_NAME];
 
     if (!function || !function[0])
-        return false;
+        return module && begins_with_one_of(module, modules, AS_COUNT_OF(modules));
     if (strncmp(function, "operator new", 12) == 0 ||
         begins_with_one_of(function, rust, AS_COUNT_OF(rust)))
         return true;
-    plain_name(function, name);
+    as_plain_function_name(function, name);
     return is_one_of(name, names, AS_COUNT_OF(names)) || is_of_c(name) ||
            begins_with_one_of(name, beginnings, AS_COUNT_OF(beginnings));
 }

@@ -5,7 +5,14 @@
 
 #include <stdbool.h>
 
-/* `function` as it is shown, with arguments and all. */
-bool as_is_allocator_wrapper(const char *function);
+/* `function` as it is shown, with arguments and all; NULL: its name is not known, and the module
+ * alone may tell. */
+bool as_is_allocator_wrapper(const char *function, const char *module);
+
+#define AS_PLAIN_NAME 512
+
+/* "int& std::vector<int>::emplace_back<int>(int&&)" as "std::vector::emplace_back", cut where it is
+ * too long. */
+void as_plain_function_name(const char *function, char out[AS_PLAIN_NAME]);
 
 #endif

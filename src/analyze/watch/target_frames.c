@@ -11,7 +11,7 @@
 
 #define MAX_CHAIN  64u               /* frames of one address */
 #define MAX_JOINED ((size_t)4 << 20) /* frames of all stacks: a small file must not cost much */
-#define FILE_BYTES 60
+#define VIA_BYTES  60
 
 /* ---- older runs ---- */
 
@@ -95,7 +95,8 @@ int as_target_join_frames(struct as_target *target, struct assay_error *err)
     size_t left = MAX_JOINED;
 
     for (size_t i = 0; i < target->n_frames; i++)
-        target->frame[i].wrapper = as_is_allocator_wrapper(target->frame[i].function);
+        target->frame[i].wrapper =
+            as_is_allocator_wrapper(target->frame[i].function, target->frame[i].module);
     for (size_t i = 0; i < target->n_places; i++) {
         struct as_target_site *place = &target->place[i];
 
@@ -150,10 +151,16 @@ void as_heap_frame_text(const struct as_heap_frame *frame, char *out, size_t cap
         as_heap_frame_address(frame, out, capacity);
 }
 
-/* The wrapper that people know: the last before its caller. */
-static const char *wrapper_of(const struct as_target_site *place)
+/* " via xmalloc": the last of the functions at the site, which the caller called. */
+static void put_via(const struct as_target_site *place, char *out, size_t capacity)
 {
-    return place->n_frames ? place->frame[place->n_frames - 1].function : place->function;
+    const char *wrapper = place->n_frames ? place->frame[place->n_frames - 1].function : NULL;
+    char name[AS_PLAIN_NAME];
+
+    if (!wrapper)
+        return;
+    as_plain_function_name(wrapper, name);
+    (void)snprintf(out, capacity, " via %.*s", VIA_BYTES, name);
 }
 
 void as_target_caller_text(const struct as_target_site *place,
@@ -174,8 +181,8 @@ void as_target_caller_text(const struct as_target_site *place,
     used = strlen(out);
     as_heap_frame_text(caller->frame, out + used, capacity - used);
     used = strlen(out);
-    if (caller->estimate && wrapper_of(place))
-        (void)snprintf(out + used, capacity - used, " via %.*s", FILE_BYTES, wrapper_of(place));
+    if (caller->estimate)
+        put_via(place, out + used, capacity - used);
 }
 
 void as_target_site_text(const struct as_target_site *place, char *out, size_t capacity)

@@ -8,13 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/watch/allocator_wrappers.h"
 #include "base/alloc.h"
 #include "base/hash_map.h"
 #include "base/json/json_writer.h"
 #include "base/proto/protobuf_writer.h"
+#include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "report/export/flame_graph.h"
 
 static const char *const weights[] = {"allocated", "live"};
 
@@ -101,6 +104,7 @@ struct stacks {
     const struct as_target *target;
     struct frames frames;
     uint32_t **frame;
+    uint64_t max_bytes; /* of a picture; 0: no limit */
 };
 
 static void stacks_fini(struct stacks *s)
@@ -160,7 +164,7 @@ static uint64_t bytes_of(const struct as_heap_trace *trace, enum as_heap_weight 
 
 /* ---- folded: "outermost;...;innermost bytes" ---- */
 
-static int put_folded(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+static int put_folded(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
                       struct assay_error *err)
 {
     (void)err;
@@ -207,7 +211,7 @@ static void put_profile(const struct stacks *s, struct as_json_writer *w,
     as_json_object_end(w);
 }
 
-static int put_speedscope(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+static int put_speedscope(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
                           struct assay_error *err)
 {
     struct as_json_writer w;
@@ -329,7 +333,7 @@ static void put_file(struct as_protobuf *p, const char *file)
         as_protobuf_string(p, PROFILE_STRINGS, "");
 }
 
-static int put_pprof(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+static int put_pprof(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
                      struct assay_error *err)
 {
     struct as_protobuf p = {0};
@@ -356,13 +360,105 @@ static int put_pprof(const struct stacks *s, enum as_heap_weight weight, struct 
     return rc;
 }
 
+/* ---- flame graph ---- */
+
+static size_t bytes_text(char *out, double weight)
+{
+    return as_text_bytes(out, weight);
+}
+
+/* Templates and arguments make names too long for a frame; the tip has them. */
+static const char *label_of(struct as_arena *arena, const struct as_heap_frame *f, const char *name)
+{
+    char plain[AS_PLAIN_NAME], *label;
+
+    if (!f->function)
+        return name;
+    as_plain_function_name(f->function, plain);
+    if (!plain[0] || plain[0] == ':')
+        return name;
+    label = as_arena_text(arena, plain, strlen(plain));
+    return label ? label : name;
+}
+
+/* The name, and the file where it is known. */
+static const char *tip_of(struct as_arena *arena, const struct function *f)
+{
+    size_t size = strlen(f->name) + (f->file ? strlen(f->file) : 0) + 8;
+    char *tip = as_arena_alloc(arena, size);
+
+    if (!tip)
+        return f->name;
+    (void)snprintf(tip, size, "%s%s%s", f->name, f->file ? " in " : "", f->file ? f->file : "");
+    return tip;
+}
+
+static void grow_stack(struct as_flame *flame, struct as_flame_name *name, struct stacks *s,
+                       size_t i, uint64_t bytes)
+{
+    const struct as_heap_trace *trace = &s->target->trace[i];
+    uint32_t node = 0;
+
+    for (uint32_t k = depth_of(trace); bytes && k-- > 0;) {
+        const struct as_heap_frame *frame = trace->frame[k];
+        uint32_t number = s->frames.location[s->frame[i][k]].function;
+        const struct function *f = &s->frames.function[number];
+
+        if (!name[number].label)
+            name[number] =
+                (struct as_flame_name){.label = label_of(&s->frames.arena, frame, f->name),
+                                       .tip = tip_of(&s->frames.arena, f),
+                                       .group = frame->module,
+                                       .pale = frame->wrapper};
+        node = as_flame_step(flame, node, number);
+    }
+    as_flame_add(flame, node, bytes);
+}
+
+static int put_flame_graph(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+                           struct assay_error *err)
+{
+    struct as_flame_name *name = as_arena_zero(&s->frames.arena, s->frames.n + 1, sizeof *name);
+    const struct as_target *t = s->target;
+    char subtitle[300], command[160];
+    struct as_flame flame = {0};
+    uint64_t samples = 0;
+    int rc;
+
+    if (!name)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < t->n_traces; i++) {
+        grow_stack(&flame, name, s, i, bytes_of(&t->trace[i], weight));
+        samples += t->trace[i].stack.samples;
+    }
+    (void)snprintf(command, sizeof command, "%s", t->n_args ? t->argv[0] : "a program");
+    (void)snprintf(subtitle, sizeof subtitle,
+                   "%s; estimated from %llu samples; gray: functions that allocate for others",
+                   command, (unsigned long long)samples);
+    rc = as_flame_draw(&flame, name,
+                       &(struct as_flame_title){
+                           .title = weight == AS_HEAP_WEIGH_LIVE
+                                        ? "Heap: bytes live at the end, by the calls that "
+                                          "allocated them"
+                                        : "Heap: bytes allocated, by the calls that allocated them",
+                           .subtitle = subtitle,
+                           .text = bytes_text,
+                           .max_bytes = s->max_bytes},
+                       out, err);
+    as_flame_fini(&flame);
+    return rc;
+}
+
 /* ---- all ---- */
 
 static const struct {
     const char *name;
-    int (*put)(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+    int (*put)(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
                struct assay_error *err);
-} formats[] = {{"folded", put_folded}, {"speedscope", put_speedscope}, {"pprof", put_pprof}};
+} formats[] = {{"folded", put_folded},
+               {"speedscope", put_speedscope},
+               {"pprof", put_pprof},
+               {"flamegraph", put_flame_graph}};
 
 bool as_export_takes_heap(const char *format)
 {
@@ -373,7 +469,7 @@ bool as_export_takes_heap(const char *format)
 }
 
 int as_export_heap(const struct as_target *target, const char *format, enum as_heap_weight weight,
-                   struct as_out *out, struct assay_error *err)
+                   uint64_t max_bytes, struct as_out *out, struct assay_error *err)
 {
     struct stacks s;
     int rc;
@@ -387,6 +483,7 @@ int as_export_heap(const struct as_target *target, const char *format, enum as_h
     rc = stacks_init(&s, target, err);
     if (rc < 0)
         return rc;
+    s.max_bytes = max_bytes;
     rc = ASSAY_ERR_NOTFOUND;
     for (size_t i = 0; i < AS_COUNT_OF(formats); i++)
         if (strcmp(formats[i].name, format) == 0)
