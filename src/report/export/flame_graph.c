@@ -21,7 +21,8 @@
 #define LETTER     6.62 /* pixels of one, of a fixed width at that size */
 #define MAX_ROWS   200u
 #define MORE_ROWS  12u  /* above the last frame with a label: towers of narrow ones say little */
-#define LABELED    26.0 /* pixels */
+#define FEWEST     6u   /* letters of a label that say something */
+#define LABELED    46.0 /* pixels of one */
 #define NARROWEST  0.4  /* pixels */
 #define LABEL_TEXT 600
 #define TIP_TEXT   2600
@@ -224,7 +225,7 @@ static void fit_label(const char *label, double width, char out[LABEL_TEXT])
     struct as_utf8_cut cut;
 
     out[0] = '\0';
-    if (columns < 3)
+    if (columns < FEWEST)
         return;
     cut = as_utf8_cut(label, size, columns < 200 ? columns : 200, 1);
     if (cut.head == cut.tail)

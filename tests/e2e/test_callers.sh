@@ -1,0 +1,102 @@
+#!/bin/sh
+# Sites of `assay run` are shown by who allocates, past xmalloc() and containers, with the lines of the source; stacks are whole.
+# usage: test_callers.sh BUILD
+. "$(dirname "$0")/lib.sh"
+command -v g++ >/dev/null || { echo 'skipped: no g++ here'; exit 77; }
+cd "$tmp" || exit 1
+cat >rows.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) static void *xmalloc(size_t n)
+{
+    void *p = malloc(n);
+    if (!p)
+        abort();
+    return memset(p, 1, n);
+}
+__attribute__((noinline)) static char *make_row(void)
+{
+    char *row = xmalloc(100000); /* a row */
+    row[0] = 2;
+    return row;
+}
+__attribute__((noinline)) static char *make_page(void)
+{
+    char *page = xmalloc(300000); /* a page */
+    page[0] = 3;
+    return page;
+}
+static inline char *small(size_t n)
+{
+    return malloc(n); /* inlined */
+}
+__attribute__((noinline)) static char *plain(void)
+{
+    char *p = small(5000000); /* plain */
+    p[0] = 1;
+    return p;
+}
+__attribute__((noinline)) static int down(int n, char **keep)
+{
+    int got = n ? down(n - 1, keep) : (*keep = make_row(), 1); /* down */
+    return got + (*keep)[0];
+}
+int main(void)
+{
+    static char *keep[2000];
+    int n = 0;
+    for (int i = 0; i < 300; i++) {
+        keep[n++] = make_row();
+        keep[n++] = make_page();
+    }
+    keep[n++] = plain();
+    for (int i = 0; i < 200; i++)
+        down(i % 2 ? 400 : 1000, &keep[n++]);
+    fflush(stdout);
+    _exit(keep[5] == keep[6]);
+}
+C
+cat >cells.cpp <<'CPP'
+#include <string>
+#include <unistd.h>
+#include <vector>
+__attribute__((noinline)) static void load(std::vector<std::string> &names)
+{
+    for (int i = 0; i < 2000; i++)
+        names.push_back(std::string(10000, 'x')); // names
+}
+__attribute__((noinline)) static void widen(std::vector<double> &cells)
+{
+    cells.resize(2000000); // cells
+}
+int main()
+{
+    static std::vector<std::string> names;
+    static std::vector<double> cells;
+    load(names);
+    widen(cells);
+    _exit(names.size() != 2000);
+}
+CPP
+cc -O1 -g -fno-optimize-sibling-calls -fno-ipa-pure-const rows.c -o rows && g++ -O1 -g cells.cpp -o cells || exit 1
+exits 0 'a program of C' "$assay" run -q -o rows.assay -- ./rows
+exits 0 'a program of C++' "$assay" run -q -o cells.assay -- ./cells
+"$assay" report --json -q rows.assay >rows.json
+"$assay" report --json -q cells.assay >cells.json
+[ "$("$python" -c 'import json; print(bool(json.load(open("rows.json"))["program"]["heap"]))')" = True ] ||
+    { echo 'skipped: the heap cannot be watched here'; exit 77; }
+lines=yes
+ldconfig -p 2>/dev/null | grep -q 'libdw\.so\.1' || lines=no
+check 'callers are those of the source' "$python" "$here/check_callers.py" $lines
+cat "$tmp/check.out"
+COLUMNS=120 "$assay" report rows.assay >page
+grep -q '~make_page.* via xmalloc.*~' page || fail 'the page marks what is estimated'
+grep -q 'divided among its callers' page || fail 'and explains it'
+if [ $lines = yes ]; then
+    grep -qF "make_row  rows.c:$(grep -n 'a row' rows.c | cut -d: -f1)" page || fail 'the page has lines'
+    grep -qF "small  rows.c:$(grep -n 'inlined \*' rows.c | cut -d: -f1)" page || fail 'also of what is inlined'
+    grep -qE "down  rows.c:$(grep -n 'down \*' rows.c | cut -d: -f1)  [0-9]{3} times" page || fail 'recursion is one line'
+fi
+finish
