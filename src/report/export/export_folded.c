@@ -266,8 +266,6 @@ static int draw(struct folded *f, struct as_flame *flame, struct assay_error *er
         x->result.seen.stacks_ns += node[i].self_ns;
     }
     x->result.kept = x->result.seen;
-    if (x->result.seen.stacks == 0)
-        return ASSAY_OK; /* the caller says that there are none */
     return as_flame_draw(flame, name,
                          &(struct as_flame_title){.title = "Time by span, without those inside it",
                                                   .subtitle = x->title,

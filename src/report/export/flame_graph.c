@@ -154,7 +154,7 @@ static int by_parent(const void *a, const void *b, void *user)
 static void place_all(struct drawing *d)
 {
     const struct as_flame *f = d->flame;
-    double whole = (double)f->node[0].total;
+    double whole = f->node[0].total ? (double)f->node[0].total : 1;
 
     for (size_t i = 0; i < f->n; i++) {
         struct place *p = &d->place[i];
@@ -184,11 +184,10 @@ static void choose(struct drawing *d)
 
     d->rows = 1;
     d->n_hidden = 0;
-    d->most_rows = MAX_ROWS;
     for (size_t i = 0; i < d->flame->n; i++)
         if (pixels(&d->place[i]) >= LABELED && d->flame->node[d->place[i].node].depth > labeled)
             labeled = d->flame->node[d->place[i].node].depth;
-    if (labeled + MORE_ROWS < MAX_ROWS)
+    if (labeled + MORE_ROWS < d->most_rows)
         d->most_rows = labeled + MORE_ROWS;
     for (size_t i = 0; i < d->flame->n; i++) {
         uint32_t depth = d->flame->node[d->place[i].node].depth;
@@ -278,24 +277,28 @@ static void put_all(const struct drawing *d, struct as_out *out)
 
     as_svg_begin(&svg, out, WIDTH, height, d->title->title);
     as_svg_text(&svg, 16, 44, AS_SVG_START, 12, d->title->subtitle);
-    for (size_t i = 0; i < d->flame->n; i++)
+    for (size_t i = 0; i < d->flame->n && d->flame->node[0].total; i++)
         if (is_drawn(d, &d->place[i]))
             put_frame(d, &svg, &d->place[i]);
-    n = snprintf(note, sizeof note,
-                 "callers below, those they call above; the tip of a frame has its name");
+    n = snprintf(note, sizeof note, "%s",
+                 d->flame->node[0].total
+                     ? "callers below, those they call above; the tip of a frame has its name"
+                     : "nothing to draw: all stacks are empty");
     if (d->n_hidden && n > 0)
-        (void)snprintf(note + n, sizeof note - (size_t)n, "; %zu narrow frames are not drawn",
-                       d->n_hidden);
+        (void)snprintf(note + n, sizeof note - (size_t)n,
+                       "; %zu narrow or deep frames are not drawn", d->n_hidden);
     as_svg_text(&svg, 16, height - 10, AS_SVG_START, 11, note);
     as_svg_end(&svg);
 }
 
-/* Draws with wider and wider frames left out until the picture has room. */
+/* Draws with wider and wider frames, and more and more rows, left out until the picture has room.
+ */
 static int draw(struct drawing *d, struct as_out *out, struct assay_error *err)
 {
     uint64_t most = d->title->max_bytes;
+    uint32_t rows = MAX_ROWS;
 
-    for (d->narrowest = NARROWEST; d->narrowest < WIDTH; d->narrowest *= 2) {
+    for (d->narrowest = NARROWEST; d->narrowest < WIDTH; d->narrowest *= 2, rows -= rows / 3) {
         struct as_out picture;
         const char *text;
         size_t size;
@@ -303,6 +306,7 @@ static int draw(struct drawing *d, struct as_out *out, struct assay_error *err)
 
         if (rc < 0)
             return rc;
+        d->most_rows = rows;
         choose(d);
         put_all(d, &picture);
         text = as_out_get(&picture, &size);
@@ -329,9 +333,6 @@ int as_flame_draw(struct as_flame *flame, const struct as_flame_name *name,
     if (flame->nomem || !start(flame))
         return as_fail_nomem(err);
     sum_up(flame);
-    if (flame->node[0].total == 0)
-        return as_fail(err, ASSAY_ERR_NOTFOUND,
-                       "all stacks of the run are empty: nothing is drawn");
     d.place = as_alloc_zero(flame->n, sizeof *d.place);
     d.left = as_alloc_zero(flame->n, sizeof *d.left);
     rc = d.place && d.left ? ASSAY_OK : as_fail_nomem(err);
