@@ -59,31 +59,34 @@ static bool list_addresses(struct list *list, const struct as_heap_site *site, s
     return true;
 }
 
-static bool add_frame(struct as_watch_frame **frame, size_t *n, size_t *capacity,
-                      struct as_watch_frame f)
+/* The list of frames as it grows. */
+struct naming {
+    struct as_watch_frame *at;
+    size_t n, capacity;
+};
+
+static bool add_frame(struct naming *list, struct as_watch_frame f)
 {
-    if (!AS_VEC_RESERVE(*frame, *n, *capacity))
+    if (!AS_VEC_RESERVE(list->at, list->n, list->capacity))
         return false;
-    (*frame)[(*n)++] = f;
+    list->at[list->n++] = f;
     return true;
 }
 
-static bool add_address(struct as_watch_frames *out, struct as_watch_frame **frame,
-                        struct as_symbols *symbols, uint64_t address)
+static bool add_address(struct naming *list, struct as_symbols *symbols, uint64_t address)
 {
     struct as_symbol s = {.offset = address};
-    struct as_watch_frame f = {.offset = address};
+    struct as_watch_frame f;
 
     if (symbols)
         as_symbols_find(symbols, address, &s);
-    f.module = s.module;
     for (size_t i = 0; i + 1 < s.n_frames; i++) {
-        f.function = s.frame[i].function;
-        f.file = s.frame[i].file;
-        f.line = s.frame[i].line;
-        f.inlined = true;
-        f.offset = 0;
-        if (!add_frame(frame, &out->n, &out->capacity, f))
+        f = (struct as_watch_frame){.function = s.frame[i].function,
+                                    .module = s.module,
+                                    .file = s.frame[i].file,
+                                    .line = s.frame[i].line,
+                                    .inlined = true};
+        if (!add_frame(list, f))
             return false;
     }
     f = (struct as_watch_frame){.function = s.function, .module = s.module, .offset = s.offset};
@@ -93,7 +96,7 @@ static bool add_address(struct as_watch_frames *out, struct as_watch_frame **fra
         if (!f.function)
             f.function = s.frame[s.n_frames - 1].function;
     }
-    return add_frame(frame, &out->n, &out->capacity, f);
+    return add_frame(list, f);
 }
 
 static int name_all(struct as_watch_frames *out, const struct list *list,
@@ -101,20 +104,22 @@ static int name_all(struct as_watch_frames *out, const struct list *list,
 {
     uint64_t *address = as_arena_zero(arena, list->n + 1, sizeof *address);
     uint32_t *number = as_arena_zero(arena, list->n + 1, sizeof *number);
-    struct as_watch_frame *frame = NULL, *kept = NULL;
+    struct as_watch_frame *kept = NULL;
+    struct naming frames = {0};
     bool ok = address && number;
 
-    for (size_t i = 0; ok && i < list->n && out->n < MAX_FRAMES; i++) {
+    for (size_t i = 0; ok && i < list->n && frames.n < MAX_FRAMES; i++) {
         address[i] = list->at[i];
-        number[i] = (uint32_t)out->n;
+        number[i] = (uint32_t)frames.n;
         out->n_addresses++;
-        ok = add_address(out, &frame, symbols, list->at[i]);
+        ok = add_address(&frames, symbols, list->at[i]);
     }
     if (ok)
-        kept = as_arena_zero(arena, out->n + 1, sizeof *kept);
-    if (kept && out->n)
-        memcpy(kept, frame, out->n * sizeof *kept);
-    as_free(frame);
+        kept = as_arena_zero(arena, frames.n + 1, sizeof *kept);
+    if (kept && frames.at)
+        memcpy(kept, frames.at, frames.n * sizeof *kept);
+    as_free(frames.at);
+    out->n = frames.n;
     out->address = address;
     out->number = number;
     out->frame = kept;

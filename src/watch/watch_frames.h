@@ -21,7 +21,7 @@ struct as_watch_frames {
     const uint32_t *number;  /* of each: where its frames begin */
     size_t n_addresses;
     const struct as_watch_frame *frame;
-    size_t n, capacity;
+    size_t n;
     uint64_t left_out; /* addresses beyond the limit */
 };
 

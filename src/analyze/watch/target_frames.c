@@ -76,7 +76,7 @@ static int join_stack(struct as_target *target, struct as_heap_trace *trace, siz
         trace->stack.cut = true;
     }
     *left -= n;
-    frame = as_arena_zero(&target->arena, n + 1, sizeof *frame);
+    frame = as_arena_zero(&target->arena, n + 1, sizeof(const struct as_heap_frame *));
     if (!frame)
         return as_fail_nomem(err);
     trace->frame = frame;

@@ -324,7 +324,7 @@ static int read_frames(void *user, void *object, struct as_json_parser *p, struc
 
     if (rc < 0)
         return rc;
-    frame = as_arena_zero(&r->target->arena, rows.n + 1, sizeof *frame);
+    frame = as_arena_zero(&r->target->arena, rows.n + 1, sizeof(const struct as_heap_frame *));
     if (!frame)
         return as_fail_nomem(err);
     for (size_t i = 0; i < rows.n; i++) {

@@ -71,7 +71,7 @@ static void put_number(struct reader *r, uint64_t value)
 
 static char peek(const struct reader *r)
 {
-    return r->at < r->size ? r->text[r->at] : '\0';
+    return (char)(r->at < r->size ? r->text[r->at] : '\0');
 }
 
 static bool take(struct reader *r, char c)

@@ -42,7 +42,7 @@
     X(dwarf_filesrc)
 
 struct as_dwarf_library {
-#define X(name) __typeof__(&(name)) name;
+#define X(name) __typeof__(&(name)) name; /* NOLINT(bugprone-macro-parentheses): a member */
     FUNCTIONS(X)
 #undef X
 };
