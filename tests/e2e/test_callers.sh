@@ -99,4 +99,36 @@ if [ $lines = yes ]; then
     grep -qF "small  rows.c:$(grep -n 'inlined \*' rows.c | cut -d: -f1)" page || fail 'also of what is inlined'
     grep -qE "down  rows.c:$(grep -n 'down \*' rows.c | cut -d: -f1)  [0-9]{3} times" page || fail 'recursion is one line'
 fi
+
+# Debug information that is damaged costs lines; the program and its run are as they were.
+cat >damage.py <<'PY'
+import random, re, subprocess, sys
+data = bytearray(open("rows", "rb").read())
+found = re.findall(r"\] (\.debug_\w+)\s+PROGBITS\s+\w+ (\w+) (\w+)", subprocess.run(["readelf", "-SW", "rows"], capture_output=True, text=True).stdout)
+random.seed(int(sys.argv[1]))
+for _, offset, size in found:
+    for _ in range(random.choice([1, 20, 500])):
+        data[int(offset, 16) + random.randrange(int(size, 16))] = random.randrange(256)
+open("bad", "wb").write(data)
+PY
+cp rows bad
+for seed in $(seq 8); do
+    "$python" damage.py "$seed"
+    exits 0 "a program with damaged debug information ($seed)" "$assay" run -q -o bad.assay -- ./bad
+    exits 0 'its report' "$assay" report --json -q bad.assay
+    "$python" -c 'import json, sys; sys.exit(not any(s["function"] == "xmalloc" and s["allocations"] == 800 for s in json.load(sys.stdin)["program"]["heap"]["sites"]))' \
+        <out || fail "damage $seed leaves functions and counts"
+done
+# So does a reader that crashes.
+mkdir lib
+printf 'int dwarf_begin(int fd) { __builtin_trap(); return fd; }\n' >fake.c
+for name in dwarf_end dwarf_addrdie dwarf_get_units dwarf_child dwarf_siblingof dwarf_tag dwarf_attr dwarf_attr_integrate dwarf_formstring \
+    dwarf_formudata dwarf_haspc dwarf_ranges dwarf_dieoffset dwarf_getsrc_die dwarf_lineno dwarf_linesrc dwarf_getsrcfiles dwarf_filesrc; do
+    echo "int $name(void) { return 0; }" >>fake.c
+done
+cc -shared -fPIC -w fake.c -o lib/libdw.so.1 || exit 1
+LD_LIBRARY_PATH=$tmp/lib exits 0 'a libdw that crashes' "$assay" run -q -o crashed.assay -- ./rows
+exits 0 'its report' "$assay" report --json -q crashed.assay
+grep -q '"xmalloc"' out || fail 'there are functions'
+grep -q 'rows\.c' out && fail 'the other libdw was not used'
 finish

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/alloc.h"
 #include "elf_kit.h"
@@ -336,6 +338,34 @@ static void without_memory_there_are_fewer_names_and_no_harm(void **state)
     kit_root_fini(&root);
 }
 
+/* The map knows its device and inode. */
+static void a_file_that_took_the_place_of_the_mapped_one_names_nothing(void **state)
+{
+    struct kit_root root = kit_root_new();
+    const struct elf_kit kit = {.symbols = two, .n_symbols = 2};
+    char path[300], maps[200];
+    struct as_symbols *s;
+    struct stat st;
+
+    (void)state;
+    put_file(&root, "/bin/a.out", &kit);
+    (void)snprintf(path, sizeof path, "%s/bin/a.out", root.path);
+    assert_int_equal(stat(path, &st), 0);
+    for (unsigned other = 0; other < 3; other++) { /* this file; another; one elsewhere */
+        (void)snprintf(maps, sizeof maps,
+                       "555500000000-555500010000 r-xp 00000000 %02x:%02x %llu   /bin/a.out\n",
+                       major(st.st_dev) + (other == 2), minor(st.st_dev),
+                       (unsigned long long)st.st_ino + (other > 0));
+        assert_int_equal(as_symbols_new(&s, maps, root.path, NULL), ASSAY_OK);
+        if (other == 1)
+            expect(s, START + 0x1010, NULL, "a.out", 0x1010);
+        else
+            expect(s, START + 0x1010, "first", "a.out", 0x10);
+        as_symbols_free(s);
+    }
+    kit_root_fini(&root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +378,7 @@ int main(void)
         cmocka_unit_test(names_of_cplusplus_are_shown_as_written),
         cmocka_unit_test(files_that_lie_lose_their_names_alone),
         cmocka_unit_test(maps_that_make_no_sense_are_passed_over),
+        cmocka_unit_test(a_file_that_took_the_place_of_the_mapped_one_names_nothing),
         cmocka_unit_test(without_memory_there_are_fewer_names_and_no_harm),
     };
 

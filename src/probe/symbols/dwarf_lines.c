@@ -22,6 +22,14 @@
 #define MAX_SAID      (UINT64_C(256) << 20) /* by one process */
 #define NS_PER_SECOND UINT64_C(1000000000)
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
 /* ---- the process that reads ---- */
 
 struct speaker {
@@ -88,22 +96,14 @@ static void answer(struct speaker *s, const struct as_dwarf_library *library,
     as_dwarf_file_close(file);
 }
 
-static void limit(int what, uint64_t most)
-{
-    const struct rlimit r = {most, most};
-
-    (void)setrlimit(what, &r);
-}
-
-/* A sanitizer needs terabytes of addresses. */
 static void limit_all(const struct as_dwarf_limits *limits)
 {
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_FSIZE, 0);
-    limit(RLIMIT_CPU, limits->cpu_seconds);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    limit(RLIMIT_DATA, limits->data_bytes);
-    limit(RLIMIT_AS, ADDRESS_BYTES);
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    (void)setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+    (void)setrlimit(RLIMIT_CPU, &(struct rlimit){limits->cpu_seconds, limits->cpu_seconds});
+#if !SANITIZED /* which needs terabytes of addresses */
+    (void)setrlimit(RLIMIT_DATA, &(struct rlimit){limits->data_bytes, limits->data_bytes});
+    (void)setrlimit(RLIMIT_AS, &(struct rlimit){ADDRESS_BYTES, ADDRESS_BYTES});
 #endif
 }
 
