@@ -11,10 +11,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-#define AS_DWARF_MAX_DEPTH 32u /* functions inlined into each other at one address */
-#define AS_DWARF_MAX_TEXT                                                                          \
-    1024u /* bytes of a name or path; the rest of a longer one is left out                         \
-           */
+#define AS_DWARF_MAX_DEPTH 32u   /* functions inlined into each other at one address */
+#define AS_DWARF_MAX_TEXT  1024u /* bytes of a name or path that are kept */
 
 /* A file and the addresses to look for in it, as the file itself gives addresses. */
 struct as_dwarf_module {
@@ -44,7 +42,7 @@ struct as_dwarf_limits {
 };
 #define AS_DWARF_LIMITS_INIT                                                                       \
     {                                                                                              \
-        10, 60, UINT64_C(1) << 30, 8                                                               \
+        10, 20, UINT64_C(1) << 30, 8                                                               \
     }
 
 struct as_dwarf_report {

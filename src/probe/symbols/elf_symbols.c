@@ -58,6 +58,7 @@ struct as_symbols {
     size_t n_modules;
     struct as_demangler demangler;
     bool demangler_tried;
+    uint32_t line_seconds;    /* that lines are looked for; 0: the usual */
     struct as_hash_map names; /* of frames, as they stand in files, to how they are shown */
 };
 
@@ -428,10 +429,15 @@ static bool make_question(struct as_symbols *s, struct question *q)
     return true;
 }
 
+void as_symbols_limit_lines(struct as_symbols *symbols, uint32_t seconds)
+{
+    symbols->line_seconds = seconds;
+}
+
 int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, size_t n,
                           struct assay_error *err)
 {
-    const struct as_dwarf_limits limits = AS_DWARF_LIMITS_INIT;
+    struct as_dwarf_limits limits = AS_DWARF_LIMITS_INIT;
     struct question q = {0};
     struct as_dwarf_report report;
     int rc = ASSAY_OK;
@@ -444,6 +450,8 @@ int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, s
         return ASSAY_OK;
     if (!make_question(symbols, &q))
         return as_fail_nomem(err);
+    if (symbols->line_seconds)
+        limits.wall_seconds = symbols->line_seconds;
     rc = as_dwarf_look_up(q.module, q.n_modules, &limits, q.place, &symbols->arena, &report, err);
     for (size_t i = 0; i < q.n && rc == ASSAY_OK; i++) {
         struct module *m = q.wanted[i].module;

@@ -42,6 +42,9 @@ void as_symbols_free(struct as_symbols *symbols);
 AS_MUST_USE int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, size_t n,
                                       struct assay_error *err);
 
+/* Lines that are not there after so many seconds are left; 0: the usual. Before the above. */
+void as_symbols_limit_lines(struct as_symbols *symbols, uint32_t seconds);
+
 /* `address` is a return address: the call before it is meant. Texts are borrowed from `symbols`. */
 void as_symbols_find(struct as_symbols *symbols, uint64_t address, struct as_symbol *out);
 
