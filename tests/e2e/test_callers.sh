@@ -100,6 +100,19 @@ if [ $lines = yes ]; then
     grep -qE "down  rows.c:$(grep -n 'down \*' rows.c | cut -d: -f1)  [0-9]{3} times" page || fail 'recursion is one line'
 fi
 
+if command -v rustc >/dev/null; then
+    cat >made.rs <<'RS'
+mod made { #[inline(never)] pub fn build(n: usize) -> Vec<u64> { let mut v = Vec::new(); for i in 0..n as u64 { v.push(i * 3); } v } }
+fn main() { let v = made::build(4_000_000); println!("{}", v.len()); }
+RS
+    if rustc -g -O -C symbol-mangling-version=v0 made.rs -o made 2>/dev/null; then
+        exits 0 'a program of Rust' "$assay" run -q -o made.assay -- ./made
+        "$assay" report --json -q made.assay >out
+        "$python" -c 'import json, sys; sys.exit(not any(c["function"] == "made::made::build" for s in json.load(sys.stdin)["program"]["heap"]["sites"] for c in s["callers"]))' \
+            <out || fail 'who allocates in Rust is known'
+    fi
+fi
+
 # Debug information that is damaged costs lines; the program and its run are as they were.
 cat >damage.py <<'PY'
 import random, re, subprocess, sys

@@ -37,9 +37,11 @@ static void wrappers_are_known(void **state)
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(names); i++)
-        if (!as_is_allocator_wrapper(names[i], "a.out"))
+        if (!as_is_allocator_wrapper(names[i], "a.out", NULL))
             fail_msg("%s is none", names[i]);
-    assert_true(as_is_allocator_wrapper(NULL, "libc10.so.1.13.0"));
+    assert_true(as_is_allocator_wrapper(NULL, "libc10.so.1.13.0", NULL));
+    assert_true(as_is_allocator_wrapper("any", NULL, "/usr/include/c++/12/bits/stl_algo.h"));
+    assert_true(as_is_allocator_wrapper("any", NULL, "/rustc/5980/library/core/src/iter/mod.rs"));
 }
 
 static void others_are_not(void **state)
@@ -63,10 +65,13 @@ static void others_are_not(void **state)
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(names); i++)
-        if (as_is_allocator_wrapper(names[i], "a.out"))
+        if (as_is_allocator_wrapper(names[i], "a.out", NULL))
             fail_msg("%s is one", names[i]);
-    assert_false(as_is_allocator_wrapper(NULL, "a.out"));
-    assert_false(as_is_allocator_wrapper(NULL, NULL));
+    assert_false(as_is_allocator_wrapper(NULL, "a.out", NULL));
+    assert_false(as_is_allocator_wrapper("build", "a.out", "/home/me/src/build.rs"));
+    assert_false(
+        as_is_allocator_wrapper("main", "a.out", "/rustc/59807616e/library/std/src/rt.rs"));
+    assert_false(as_is_allocator_wrapper(NULL, NULL, NULL));
 }
 
 static void plain(const char *name, const char *wanted)

@@ -137,13 +137,21 @@ void as_plain_function_name(const char *function, char out[AS_PLAIN_NAME])
     out[n] = '\0';
 }
 
-bool as_is_allocator_wrapper(const char *function, const char *module)
+/* What containers and iterators are made of: code that is compiled into whoever uses it. */
+static bool is_of_a_standard_library(const char *file)
+{
+    return file && (strstr(file, "/include/c++/") ||
+                    (strncmp(file, "/rustc/", 7) == 0 &&
+                     (strstr(file, "/library/alloc/") || strstr(file, "/library/core/"))));
+}
+
+bool as_is_allocator_wrapper(const char *function, const char *module, const char *file)
 {
     char name[AS_PLAIN_NAME];
 
     if (!function || !function[0])
         return module && begins_with_one_of(module, modules, AS_COUNT_OF(modules));
-    if (strncmp(function, "operator new", 12) == 0 ||
+    if (strncmp(function, "operator new", 12) == 0 || is_of_a_standard_library(file) ||
         begins_with_one_of(function, rust, AS_COUNT_OF(rust)))
         return true;
     as_plain_function_name(function, name);

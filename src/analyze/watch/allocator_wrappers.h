@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-/* `function` as it is shown, with arguments and all; NULL: its name is not known, and the module
- * alone may tell. */
-bool as_is_allocator_wrapper(const char *function, const char *module);
+/* `function` as it is shown, with arguments and all. NULL where something is not known: without a
+ * name the module alone may tell; the file, when it is one of a standard library. */
+bool as_is_allocator_wrapper(const char *function, const char *module, const char *file);
 
 #define AS_PLAIN_NAME 512
 

@@ -94,9 +94,11 @@ int as_target_join_frames(struct as_target *target, struct assay_error *err)
 {
     size_t left = MAX_JOINED;
 
-    for (size_t i = 0; i < target->n_frames; i++)
-        target->frame[i].wrapper =
-            as_is_allocator_wrapper(target->frame[i].function, target->frame[i].module);
+    for (size_t i = 0; i < target->n_frames; i++) {
+        struct as_heap_frame *f = &target->frame[i];
+
+        f->wrapper = as_is_allocator_wrapper(f->function, f->module, f->file);
+    }
     for (size_t i = 0; i < target->n_places; i++) {
         struct as_target_site *place = &target->place[i];
 
@@ -169,8 +171,8 @@ void as_target_caller_text(const struct as_target_site *place,
     size_t used;
 
     if (!caller || !caller->frame) {
-        if (place->n_frames && place->frame[0].file)
-            as_heap_frame_text(&place->frame[0], out, capacity);
+        if (place->n_frames && place->frame[place->n_frames - 1].file)
+            as_heap_frame_text(&place->frame[place->n_frames - 1], out, capacity);
         else
             put_plain(place->function, place->offset, place->module, out, capacity);
         return;
