@@ -9,10 +9,12 @@
 
 #define MAX_ADDRESSES 262144u
 #define MAX_FRAMES    1048576u
+#define FIRST_SORT    16384u
 
 struct list {
     uint64_t *at;
     size_t n, capacity;
+    size_t sort_at; /* how many are too many to go on without a look for what came up before */
 };
 
 static int by_number(const void *a, const void *b)
@@ -37,8 +39,10 @@ static void sort_once(struct list *list)
 /* Stacks share most of their frames: what came up before is thrown out in between. */
 static bool add(struct list *list, uint64_t address)
 {
-    if (list->n == list->capacity && list->n > 0)
+    if (list->n >= list->sort_at) {
         sort_once(list);
+        list->sort_at = 2 * list->n + FIRST_SORT;
+    }
     if (!AS_VEC_RESERVE(list->at, list->n, list->capacity))
         return false;
     list->at[list->n++] = address;
