@@ -66,6 +66,7 @@
     X(foreign_frees)                                                                               \
     X(inherited_frees)                                                                             \
     X(unplaced)                                                                                    \
+    X(stacks_lost)                                                                                 \
     X(iterations)
 
 #define AS_HEAP_SITE_COUNTS(X)                                                                     \

@@ -100,6 +100,15 @@ if [ $lines = yes ]; then
     grep -qE "down  rows.c:$(grep -n 'down \*' rows.c | cut -d: -f1)  [0-9]{3} times" page || fail 'recursion is one line'
 fi
 
+for to in folded speedscope pprof flamegraph; do exits 0 "export to $to" "$assay" export -q --to $to rows.assay -o out.$to; done
+exits 0 'what was live' "$assay" export -q --to folded --heap live rows.assay -o live.folded
+check 'exports have the same functions and lines' "$python" "$here/check_export_heap.py" rows.json out.folded out.speedscope out.pprof live.folded
+check 'the flame graph too' "$python" "$here/check_flame_graph.py" out.flamegraph rows.json
+if [ $lines = yes ]; then
+    grep -q 'rows\.c' out.pprof && grep -q '"line":' out.speedscope || fail 'exports have lines'
+    check 'folded stacks have what is inlined' grep -q 'main (rows);plain (rows);small (rows) ' out.folded
+fi
+
 if command -v rustc >/dev/null; then
     cat >made.rs <<'RS'
 mod made { #[inline(never)] pub fn build(n: usize) -> Vec<u64> { let mut v = Vec::new(); for i in 0..n as u64 { v.push(i * 3); } v } }

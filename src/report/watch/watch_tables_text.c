@@ -394,6 +394,10 @@ static void put_stacks(const struct as_watch_view *view, struct as_page *page)
         put_frames(page, trace, callers_from(trace));
     }
     tell_more(page, shown, p->n_traces, "stacks");
+    if (p->heap.stacks_lost)
+        as_page_line(page, AS_STYLE_WARN,
+                     "%llu samples have no stack: the tables were full or not there yet",
+                     (unsigned long long)p->heap.stacks_lost);
 }
 
 static void put_layers(const struct as_watch_view *view, struct as_page *page)
