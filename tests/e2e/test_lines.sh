@@ -69,9 +69,13 @@ objcopy --only-keep-debug --set-section-flags .note.gnu.build-id=noload,readonly
 cp /bin/true .debug/stripped.debug
 lines stripped | cut -f4- >got
 grep -q 'rows\.cpp' got && fail 'the debug file of another build is not believed'
-if command -v dwz >/dev/null && dwz -m common.dwz rows packed 2>/dev/null && [ -s common.dwz ]; then
+if command -v dwz >/dev/null; then
+    g++ -std=c++17 -O2 -g rows.cpp -o second && dwz -m common.dwz rows second || fail 'dwz works here'
+    readelf -S rows | grep -q gnu_debugaltlink || fail 'lines are in a common file'
     lines rows | cut -f4- >got
     cmp -s wanted got || fail 'what dwz put into another file is found'
+    mv common.dwz away.dwz
+    lines rows >got || fail 'a common file that is missing is survived'
 fi
 g++ -std=c++17 -O2 -g rows.cpp -o rows
 

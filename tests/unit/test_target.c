@@ -798,10 +798,48 @@ static void every_allocation_may_fail(void **state)
     kit_close(&k);
 }
 
+/* As runs of before had them. */
+static void frames_that_are_texts_are_taken_apart(void **state)
+{
+    static const struct {
+        const char *text, *function, *module;
+        uint64_t offset;
+    } frames[] = {
+        {"main+0x17 (a.out)", "main", "a.out", 0x17},
+        {"operator new(unsigned long)+0x1c (libstdc++.so.6)", "operator new(unsigned long)",
+         "libstdc++.so.6", 0x1c},
+        {"operator+(a, b)+0x2 (x)", "operator+(a, b)", "x", 2},
+        {"(anonymous namespace)::f()+0x2 (x)", "(anonymous namespace)::f()", "x", 2},
+        {"0x1234 (libx.so)", NULL, "libx.so", 0x1234},
+        {"0x7f0123", NULL, NULL, 0x7f0123},
+        {"main+0x17", "main", NULL, 0x17},
+        {"main", "main", NULL, 0},
+        {"", NULL, NULL, 0},
+        {" ()", NULL, NULL, 0},
+    };
+    struct as_arena arena = {0};
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(frames); i++) {
+        const struct as_heap_frame *f = as_heap_frame_parse(frames[i].text, &arena);
+
+        assert_non_null(f);
+        assert_int_equal(f->function != NULL, frames[i].function != NULL);
+        assert_int_equal(f->module != NULL, frames[i].module != NULL);
+        if (f->function)
+            assert_string_equal(f->function, frames[i].function);
+        if (f->module)
+            assert_string_equal(f->module, frames[i].module);
+        assert_int_equal(f->offset, frames[i].offset);
+    }
+    as_arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read_back),
+        cmocka_unit_test(frames_that_are_texts_are_taken_apart),
         cmocka_unit_test(no_stack_is_estimated_above_what_was_counted),
         cmocka_unit_test(the_same_products_of_two_processes_are_one_row),
         cmocka_unit_test(a_leak_is_told_with_its_place),
