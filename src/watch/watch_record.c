@@ -188,6 +188,7 @@ static int record_totals(struct heap *h, struct assay_error *err)
         return rc;
     as_json_kv_i64(&w, "pid", h->pid);
     as_json_kv_bool(&w, "symbols", h->symbols != NULL);
+    put_text(&w, "lines_why", h->symbols ? as_symbols_lines_why(h->symbols) : NULL);
     as_json_kv_u64(&w, "attached_mono_ns", h->attached_ns);
     as_json_kv_u64(&w, "ended_mono_ns", h->ended_ns);
 #define X(name) as_json_kv_u64(&w, #name, t.name);
@@ -325,14 +326,12 @@ static int record_sites(struct heap *h, struct assay_error *err)
                                 .left_out = h->stacks_left_out,
                                 .put = put_stack};
     struct list frames = {.kind = AS_DATA_FRAMES, .key = "frames", .pid = h->pid, .put = put_frame};
-    int rc = as_watch_frames_find(&h->frames, h->symbols, h->site, h->n_sites, h->stack,
-                                  h->n_stacks, &h->arena, err);
+    int rc;
 
     frames.items = h->frames.frame;
     frames.n = h->frames.n;
     frames.left_out = h->frames.left_out;
-    if (rc == ASSAY_OK)
-        rc = put_list(&frames, err);
+    rc = put_list(&frames, err);
     if (rc == ASSAY_OK)
         rc = put_list(&sites, err);
     return rc < 0 ? rc : put_list(&stacks, err);
@@ -404,11 +403,14 @@ int as_watch_record_heap(struct as_heap_watch *watch, struct as_symbols *symbols
     h.pid = list.pid = header.pid;
     h.attached_ns = header.attached_mono_ns;
     h.ended_ns = header.ended_mono_ns;
-    rc = record_totals(&h, err);
-    if (rc == ASSAY_OK)
-        rc = read_sites(&h, err);
+    rc = read_sites(&h, err);
     if (rc == ASSAY_OK)
         rc = read_stacks(&h, err);
+    if (rc == ASSAY_OK)
+        rc = as_watch_frames_find(&h.frames, symbols, h.site, h.n_sites, h.stack, h.n_stacks,
+                                  &h.arena, err);
+    if (rc == ASSAY_OK)
+        rc = record_totals(&h, err);
     if (rc == ASSAY_OK)
         rc = record_sites(&h, err);
     if (rc == ASSAY_OK)

@@ -153,4 +153,5 @@ LD_LIBRARY_PATH=$tmp/lib exits 0 'a libdw that crashes' "$assay" run -q -o crash
 exits 0 'its report' "$assay" report --json -q crashed.assay
 grep -q '"xmalloc"' out || fail 'there are functions'
 grep -q 'rows\.c' out && fail 'the other libdw was not used'
+grep -q '"lines_why": *"debug information of' out || fail 'and the reason why there are no lines'
 finish

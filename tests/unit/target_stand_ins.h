@@ -93,6 +93,11 @@ int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, s
     return ASSAY_OK;
 }
 
+const char *as_symbols_lines_why(const struct as_symbols *symbols)
+{
+    return symbols->hostile ? program_kit_nasty : NULL;
+}
+
 /* ---- what watches the heap ---- */
 
 struct as_heap_watch {

@@ -154,6 +154,7 @@ struct as_target {
     struct as_heap_layer *layer;
     size_t n_layers;
     bool symbols_known;
+    const char *lines_why; /* why lines are missing; NULL: nothing speaks for it */
 
     struct as_gemm_calls *gemm; /* most time first; the same calls of all processes together */
     size_t n_gemm;
@@ -195,7 +196,7 @@ void as_heap_frame_address(const struct as_heap_frame *frame, char *out, size_t 
 void as_target_caller_text(const struct as_target_site *place,
                            const struct as_target_caller *caller, char *out, size_t capacity);
 
-/* Of the one who allocated most at the site. */
+/* Of the one who holds most of what is live at the site, else who allocated most. */
 void as_target_site_text(const struct as_target_site *place, char *out, size_t capacity);
 
 /* The same, with the process where several are watched. */

@@ -187,26 +187,46 @@ void as_target_caller_text(const struct as_target_site *place,
         put_via(place, out + used, capacity - used);
 }
 
+/* Of what is live, when anything is: that is what people look for who ask about a site. */
+static const struct as_target_caller *main_caller(const struct as_target_site *place)
+{
+    const struct as_target_caller *most = place->n_callers ? &place->caller[0] : NULL;
+
+    for (size_t i = 1; i < place->n_callers && place->site.live_bytes; i++)
+        if (place->caller[i].live_share > most->live_share)
+            most = &place->caller[i];
+    return most;
+}
+
 void as_target_site_text(const struct as_target_site *place, char *out, size_t capacity)
 {
-    as_target_caller_text(place, place->n_callers ? &place->caller[0] : NULL, out, capacity);
+    size_t used;
+
+    as_target_caller_text(place, main_caller(place), out, capacity);
+    used = strlen(out);
+    if (place->n_callers > 1)
+        (void)snprintf(out + used, capacity - used, ", one of %zu callers", place->n_callers);
+}
+
+static void put_owner(const struct as_target *target, const struct as_target_site *place, char *out,
+                      size_t capacity)
+{
+    size_t used = strlen(out);
+
+    if (target->n_heaps > 1)
+        (void)snprintf(out + used, capacity - used, " pid %lld", (long long)place->pid);
 }
 
 void as_target_row_owner(const struct as_target *target, const struct as_target_row *row, char *out,
                          size_t capacity)
 {
-    size_t used;
-
     as_target_caller_text(row->place, row->caller, out, capacity);
-    used = strlen(out);
-    if (target->n_heaps > 1)
-        (void)snprintf(out + used, capacity - used, " pid %lld", (long long)row->place->pid);
+    put_owner(target, row->place, out, capacity);
 }
 
 void as_target_site_owner(const struct as_target *target, const struct as_target_site *place,
                           char *out, size_t capacity)
 {
-    const struct as_target_row row = {place, place->n_callers ? &place->caller[0] : NULL, 0};
-
-    as_target_row_owner(target, &row, out, capacity);
+    as_target_site_text(place, out, capacity);
+    put_owner(target, place, out, capacity);
 }

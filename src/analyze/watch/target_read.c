@@ -141,6 +141,7 @@ static int read_program(struct as_target_reader *r, struct as_json_parser *p,
 struct heap_told {
     int64_t pid;
     bool symbols;
+    const char *lines_why;
     uint32_t n_sites, n_threads, n_stacks, n_layers;
     uint64_t attached_mono_ns, ended_mono_ns; /* 0: not told */
 #define X(name) uint64_t name;
@@ -155,6 +156,7 @@ static const struct as_json_field heap_fields[] = {FIELD(struct heap_told, pid, 
                                                    FIELD(struct heap_told, n_stacks, U32),
                                                    FIELD(struct heap_told, n_layers, U32),
                                                    FIELD(struct heap_told, symbols, BOOL),
+                                                   FIELD(struct heap_told, lines_why, TEXT),
                                                    FIELD(struct heap_told, attached_mono_ns, U64),
                                                    FIELD(struct heap_told, ended_mono_ns, U64),
 #define X(name) FIELD(struct heap_told, name, U64),
@@ -194,6 +196,8 @@ static void add_heap(struct as_target *target, const struct heap_told *h, uint64
     target->heap_known = true;
     target->n_heaps++;
     target->symbols_known |= h->symbols;
+    if (!target->lines_why)
+        target->lines_why = h->lines_why;
 }
 
 /* Peaks of several do not add up unless they were there together. */
@@ -217,7 +221,7 @@ static int keep_span(struct as_target_reader *r, const struct heap_told *h, stru
 static int read_heap(struct as_target_reader *r, struct as_json_parser *p, struct assay_error *err)
 {
     struct heap_told told;
-    int rc = as_json_fields_read(&heap_shape, &told, r, r->scratch, p, err);
+    int rc = as_json_fields_read(&heap_shape, &told, r, &r->target->arena, p, err);
 
     if (rc < 0)
         return rc;

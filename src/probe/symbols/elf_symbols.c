@@ -58,6 +58,7 @@ struct as_symbols {
     size_t n_modules;
     struct as_demangler demangler;
     bool demangler_tried;
+    char lines_why[160];      /* "": nothing is missing */
     uint32_t line_seconds;    /* that lines are looked for; 0: the usual */
     struct as_hash_map names; /* of frames, as they stand in files, to how they are shown */
 };
@@ -434,6 +435,22 @@ void as_symbols_limit_lines(struct as_symbols *symbols, uint32_t seconds)
     symbols->line_seconds = seconds;
 }
 
+const char *as_symbols_lines_why(const struct as_symbols *symbols)
+{
+    return symbols->lines_why[0] ? symbols->lines_why : NULL;
+}
+
+static void tell_why(struct as_symbols *s, const struct as_dwarf_report *report)
+{
+    if (report->missing)
+        (void)snprintf(s->lines_why, sizeof s->lines_why,
+                       "libdw, which reads debug information, is not installed");
+    else if (report->unanswered)
+        (void)snprintf(s->lines_why, sizeof s->lines_why,
+                       "debug information of %zu addresses could not be read, or not in time",
+                       report->unanswered);
+}
+
 int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, size_t n,
                           struct assay_error *err)
 {
@@ -453,6 +470,8 @@ int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, s
     if (symbols->line_seconds)
         limits.wall_seconds = symbols->line_seconds;
     rc = as_dwarf_look_up(q.module, q.n_modules, &limits, q.place, &symbols->arena, &report, err);
+    if (rc == ASSAY_OK)
+        tell_why(symbols, &report);
     for (size_t i = 0; i < q.n && rc == ASSAY_OK; i++) {
         struct module *m = q.wanted[i].module;
 

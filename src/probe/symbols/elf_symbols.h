@@ -45,6 +45,10 @@ AS_MUST_USE int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t
 /* Lines that are not there after so many seconds are left; 0: the usual. Before the above. */
 void as_symbols_limit_lines(struct as_symbols *symbols, uint32_t seconds);
 
+/* Why addresses that have debug information have no lines; NULL: they have, as far as it was asked
+ * for. Borrowed. */
+const char *as_symbols_lines_why(const struct as_symbols *symbols);
+
 /* `address` is a return address: the call before it is meant. Texts are borrowed from `symbols`. */
 void as_symbols_find(struct as_symbols *symbols, uint64_t address, struct as_symbol *out);
 

@@ -134,6 +134,7 @@ static void put_heap(struct as_json_writer *w, const struct as_target *p)
     as_json_kv_bool(w, "largest_process_watched", !as_target_largest_unwatched(p));
     as_json_kv_u64(w, "n_threads", p->heap.n_threads);
     as_json_kv_bool(w, "symbols_known", p->symbols_known);
+    as_json_kv_text(w, "lines_why", p->lines_why);
     as_watch_json_frame_table(w, p);
     as_json_kv_array(w, "sites");
     for (size_t i = 0; i < p->n_places; i++)

@@ -341,6 +341,8 @@ static void tell_sites(const struct as_target *p, struct as_page *page)
                      (unsigned long long)p->places_left_out);
     if (p->n_places && !p->symbols_known)
         as_page_line(page, AS_STYLE_DIM, "no symbol names: the program left no map of its memory");
+    if (p->lines_why)
+        as_page_line(page, AS_STYLE_DIM, "lines are missing: %s", as_page_name(page, p->lines_why));
 }
 
 /* Allocation functions that only pass the call on are left out, when somebody calls them. */
