@@ -262,8 +262,12 @@ static void put_site(struct as_table *t, struct as_page *page, const struct as_t
     cell_part_bytes(t, (double)s->live_bytes * live_part, estimate);
     cell_part_bytes(t, (double)s->allocated_bytes * part, estimate);
     cell_part_count(t, s->allocations, part, estimate);
-    as_cell_share(t, share_of(s->temporary, s->allocations));
-    cell_bytes(t, place->growing ? place->growth_bytes_per_second : AS_UNKNOWN);
+    /* Which of them is freed at once no sample tells; what grows is what stays. */
+    as_cell_share(t, estimate ? AS_UNKNOWN : share_of(s->temporary, s->allocations));
+    cell_part_bytes(t,
+                    place->growing && live_part > 0 ? place->growth_bytes_per_second * live_part
+                                                    : AS_UNKNOWN,
+                    estimate);
     as_table_text(t, AS_STYLE_NONE, as_page_name(page, s->layer));
 }
 
