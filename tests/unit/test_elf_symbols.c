@@ -180,20 +180,26 @@ static void a_huge_file_is_not_read(void **state)
     kit_root_fini(&root);
 }
 
-static void this_program_and_its_libc_have_names(void **state)
+static const char *own_maps(void)
 {
     static char maps[1 << 18];
     FILE *f = fopen("/proc/self/maps", "re");
-    struct as_symbols *s;
-    struct as_symbol found;
     size_t n;
 
-    (void)state;
     assert_non_null(f);
     n = fread(maps, 1, sizeof maps - 1, f);
     maps[n] = '\0';
     assert_int_equal(fclose(f), 0);
-    assert_int_equal(as_symbols_new(&s, maps, "", NULL), ASSAY_OK);
+    return maps;
+}
+
+static void this_program_and_its_libc_have_names(void **state)
+{
+    struct as_symbols *s;
+    struct as_symbol found;
+
+    (void)state;
+    assert_int_equal(as_symbols_new(&s, own_maps(), "", NULL), ASSAY_OK);
     as_symbols_find(s, (uint64_t)(uintptr_t)as_symbols_new + 3, &found);
     assert_string_equal(found.function, "as_symbols_new");
     assert_int_equal(found.offset, 3);
@@ -204,6 +210,56 @@ static void this_program_and_its_libc_have_names(void **state)
     if (found.module && strcmp(found.module, "libc.so.6") == 0)
         assert_string_equal(found.function, "qsort");
     as_symbols_free(s);
+}
+
+/* Whether libdw is there decides about lines, and about nothing else. */
+static void this_program_has_lines_where_libdw_is(void **state)
+{
+    const uint64_t at[] = {(uint64_t)(uintptr_t)as_symbols_new + 3,
+                           (uint64_t)(uintptr_t)as_memory_map_parse + 3, 1, UINT64_MAX};
+    struct as_symbols *s;
+    struct as_symbol found;
+
+    (void)state;
+    assert_int_equal(as_symbols_new(&s, own_maps(), "", NULL), ASSAY_OK);
+    assert_int_equal(as_symbols_find_lines(s, at, UNIT_COUNT(at), NULL), ASSAY_OK);
+    as_symbols_find(s, at[0], &found);
+    assert_string_equal(found.function, "as_symbols_new");
+    if (found.n_frames) {
+        const struct as_symbol_frame *last = &found.frame[found.n_frames - 1];
+
+        assert_string_equal(last->function, "as_symbols_new");
+        assert_non_null(strstr(last->file, "elf_symbols.c"));
+        assert_true(last->line > 0);
+        as_symbols_find(s, at[1], &found);
+        assert_non_null(strstr(found.frame[found.n_frames - 1].file, "memory_map.c"));
+        assert_null(as_symbols_lines_why(s));
+    }
+    as_symbols_find(s, at[0] + 1, &found); /* it was not asked for */
+    assert_int_equal(found.n_frames, 0);
+    as_symbols_free(s);
+}
+
+static void without_memory_there_are_no_lines_and_no_harm(void **state)
+{
+    const uint64_t at[] = {(uint64_t)(uintptr_t)as_symbols_new + 3,
+                           (uint64_t)(uintptr_t)as_memory_map_parse + 3};
+    const char *maps = own_maps();
+
+    (void)state;
+    for (uint64_t nth = 1; nth < 30; nth++) {
+        struct as_symbols *s;
+        struct as_symbol found;
+        int rc;
+
+        assert_int_equal(as_symbols_new(&s, maps, "", NULL), ASSAY_OK);
+        as_alloc_fail_at(nth, nth % 2);
+        rc = as_symbols_find_lines(s, at, UNIT_COUNT(at), NULL);
+        as_alloc_fail_at(0, 0);
+        assert_true(rc == ASSAY_OK || rc == ASSAY_ERR_NOMEM);
+        as_symbols_find(s, at[0], &found);
+        as_symbols_free(s);
+    }
 }
 
 static void names_of_cplusplus_are_shown_as_written(void **state)
@@ -375,6 +431,8 @@ int main(void)
         cmocka_unit_test(a_stripped_file_gets_names_from_its_debug_file),
         cmocka_unit_test(a_huge_file_is_not_read),
         cmocka_unit_test(this_program_and_its_libc_have_names),
+        cmocka_unit_test(this_program_has_lines_where_libdw_is),
+        cmocka_unit_test(without_memory_there_are_no_lines_and_no_harm),
         cmocka_unit_test(names_of_cplusplus_are_shown_as_written),
         cmocka_unit_test(files_that_lie_lose_their_names_alone),
         cmocka_unit_test(maps_that_make_no_sense_are_passed_over),
