@@ -67,12 +67,12 @@ static uint64_t weighed_bytes(uint64_t size_bytes)
 }
 
 struct walk {
-    uint64_t frame[AS_HEAP_STACK_FRAMES];
+    uint64_t *frame; /* innermost first */
     uint32_t n;
-    bool outside; /* of this library */
+    bool cut; /* there are more */
 };
 
-/* Where this library's code lies, so that stacks begin with the program's call. */
+/* Where this library's code lies, so that stacks hold the program's own calls alone. */
 extern const char etext[] __attribute__((visibility("hidden")));
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
@@ -83,32 +83,116 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *data)
 
     if (at == 0)
         return _URC_END_OF_STACK;
-    w->outside = w->outside || at < (uintptr_t)__ehdr_start || at >= (uintptr_t)etext;
-    if (w->outside)
-        w->frame[w->n++] = at;
-    return w->n == AS_HEAP_STACK_FRAMES ? _URC_END_OF_STACK : _URC_NO_REASON;
+    if (at >= (uintptr_t)__ehdr_start && at < (uintptr_t)etext)
+        return _URC_NO_REASON;
+    w->cut = w->n == AS_HEAP_STACK_FRAMES;
+    if (w->cut)
+        return _URC_END_OF_STACK;
+    w->frame[w->n++] = at;
+    return _URC_NO_REASON;
 }
 
-static uint64_t hash_of(const struct walk *w, uint32_t layer)
+static uint64_t mix(uint64_t a, uint64_t b)
 {
-    uint64_t h = layer + UINT64_C(0x100);
+    uint64_t h = (a ^ b << 40) * UINT64_C(0x9e3779b97f4a7c15);
 
-    for (uint32_t i = 0; i < w->n; i++) {
-        h = (h ^ w->frame[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 32;
+    return h ^ h >> 29;
+}
+
+/* ---- frames ---- */
+
+/* The index is large and most programs that end at once need none: it is there from the first stack
+ * on. Whoever comes while it is being made goes without. */
+static bool have_nodes(struct as_heap_shm *heap)
+{
+    const size_t bytes = (size_t)AS_HEAP_NODE_SLOTS * sizeof(uint32_t);
+    uint32_t state = atomic_load_explicit(&heap->nodes_state, memory_order_acquire);
+    bool made;
+
+    if (state != AS_HEAP_NODES_NONE ||
+        !atomic_compare_exchange_strong(&heap->nodes_state, &state, AS_HEAP_NODES_BUSY))
+        return state == AS_HEAP_NODES_READY;
+    made = as_heap_touch(as_heap_at(heap, AS_HEAP_NODE_INDEX_AT), bytes);
+    if (made && as_life.shm)
+        atomic_fetch_add(&as_life.shm->own_bytes, bytes);
+    atomic_store(&heap->nodes_state, made ? AS_HEAP_NODES_READY : AS_HEAP_NODES_REFUSED);
+    return made;
+}
+
+/* Pages of the table are touched one by one, as far as somebody did not before. */
+static bool touch_node(struct as_heap_shm *heap, struct as_heap_node *node, uint32_t number)
+{
+    uint32_t page = number / (AS_HEAP_PAGE / (uint32_t)sizeof *node) + 1;
+
+    if (page <= atomic_load_explicit(&heap->node_pages, memory_order_relaxed))
+        return true;
+    if (!as_heap_touch(node, sizeof *node))
+        return false;
+    atomic_store_explicit(&heap->node_pages, page, memory_order_relaxed);
+    return true;
+}
+
+static uint32_t claim_node(struct as_heap_shm *heap, uint64_t address, uint32_t caller)
+{
+    struct as_heap_node *node = as_heap_at(heap, AS_HEAP_NODES_AT);
+    uint32_t number = atomic_load_explicit(&heap->n_nodes, memory_order_relaxed);
+
+    do {
+        if (number >= AS_HEAP_NODES)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&heap->n_nodes, &number, number + 1));
+    if (!touch_node(heap, &node[number], number))
+        return 0;
+    node[number].address = address;
+    node[number].caller = caller;
+    return number;
+}
+
+static uint32_t find_node(struct as_heap_shm *heap, uint64_t address, uint32_t caller)
+{
+    const struct as_heap_node *node = as_heap_at(heap, AS_HEAP_NODES_AT);
+    _Atomic uint32_t *index = as_heap_at(heap, AS_HEAP_NODE_INDEX_AT);
+    uint64_t slot = mix(address, caller);
+    uint32_t own = 0;
+
+    for (uint32_t i = 0; i < AS_HEAP_NODE_SLOTS; i++, slot++) {
+        _Atomic uint32_t *at = &index[slot % AS_HEAP_NODE_SLOTS];
+        uint32_t found = atomic_load_explicit(at, memory_order_acquire);
+
+        if (!found) {
+            own = own ? own : claim_node(heap, address, caller);
+            if (!own || atomic_compare_exchange_strong(at, &found, own))
+                return own;
+        }
+        if (node[found].address == address && node[found].caller == caller)
+            return found; /* one of our own, if there is one, stays unused */
     }
-    return h ? h : 1;
+    return 0;
 }
 
-static bool is_stack(const struct as_heap_stack_entry *e, const struct walk *w, uint32_t layer,
-                     uint64_t hash)
+/* The innermost frame of the stack; 0: the table is full. */
+static uint32_t find_frames(struct as_heap_shm *heap, const struct walk *w)
 {
-    return e->hash == hash && e->layer == layer && e->n_frames == w->n &&
-           memcmp(e->frame, w->frame, w->n * sizeof *w->frame) == 0;
+    uint32_t node = 0;
+
+    if (!have_nodes(heap))
+        return 0;
+    for (uint32_t i = w->n; i > 0; i--) {
+        node = find_node(heap, w->frame[i - 1], node);
+        if (!node)
+            return 0;
+    }
+    return node;
 }
 
-static uint32_t claim_stack(struct as_heap_shm *heap, const struct walk *w, uint32_t layer,
-                            uint64_t hash)
+/* ---- stacks ---- */
+
+static bool is_stack(const struct as_heap_stack_entry *e, uint32_t node, uint32_t layer)
+{
+    return e->node == node && e->layer == layer;
+}
+
+static uint32_t claim_stack(struct as_heap_shm *heap, uint32_t node, uint32_t layer, bool cut)
 {
     struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
     uint32_t number = atomic_load_explicit(&heap->n_stacks, memory_order_relaxed);
@@ -121,9 +205,8 @@ static uint32_t claim_stack(struct as_heap_shm *heap, const struct walk *w, uint
     if (!as_heap_touch(entry, sizeof *entry))
         return 0;
     entry->layer = layer;
-    entry->hash = hash;
-    memcpy(entry->frame, w->frame, w->n * sizeof *w->frame);
-    entry->n_frames = w->n;
+    entry->cut = cut;
+    entry->node = node;
     return number;
 }
 
@@ -131,19 +214,19 @@ static uint32_t intern(struct as_heap_shm *heap, const struct walk *w, uint32_t 
 {
     struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
     _Atomic uint32_t *index = as_heap_at(heap, AS_HEAP_STACK_INDEX_AT);
-    uint64_t hash = hash_of(w, layer), slot = hash;
-    uint32_t own = 0;
+    uint32_t own = 0, node = find_frames(heap, w);
+    uint64_t slot = mix(node, layer);
 
-    for (uint32_t i = 0; i < AS_HEAP_STACK_SLOTS; i++, slot++) {
+    for (uint32_t i = 0; node && i < AS_HEAP_STACK_SLOTS; i++, slot++) {
         _Atomic uint32_t *at = &index[slot % AS_HEAP_STACK_SLOTS];
         uint32_t found = atomic_load_explicit(at, memory_order_acquire);
 
         if (!found) {
-            own = own ? own : claim_stack(heap, w, layer, hash);
+            own = own ? own : claim_stack(heap, node, layer, w->cut);
             if (!own || atomic_compare_exchange_strong(at, &found, own))
                 return own;
         }
-        if (is_stack(&entry[found], w, layer, hash))
+        if (is_stack(&entry[found], node, layer))
             return found; /* one of our own, if there is one, stays without samples */
     }
     return 0;
@@ -156,23 +239,36 @@ static struct as_heap_stack_entry *entry_at(struct as_heap_shm *heap, uint32_t s
     return stack > 0 && stack < AS_HEAP_STACKS ? entry + stack : NULL;
 }
 
+/* Too large for the stack of a small thread. */
+static uint64_t *walk_frames(struct as_heap_shm *heap, struct as_heap_thread *self)
+{
+    if (!self->walk_page)
+        self->walk_page = as_heap_pages(heap, 1);
+    return self->walk_page ? as_heap_page(self->walk_page) : NULL;
+}
+
 uint32_t as_heap_sample(struct as_heap_shm *heap, struct as_heap_thread *self, uint32_t layer,
                         uint64_t size_bytes)
 {
     struct as_heap_stack_entry *entry;
     struct walk w = {.n = 0};
     int before = errno;
-    uint32_t stack;
+    uint32_t stack = 0;
 
     /* From the end of this block on: what it went beyond does not count. */
     self->sample_at = atomic_load(&self->allocated_bytes) + as_heap_sample_distance(self);
     if (within)
         return 0;
     within = true;
-    (void)_Unwind_Backtrace(step, &w);
+    w.frame = walk_frames(heap, self);
+    if (w.frame) {
+        (void)_Unwind_Backtrace(step, &w);
+        stack = intern(heap, &w, layer);
+    }
     within = false;
-    stack = intern(heap, &w, layer);
     entry = entry_at(heap, stack);
+    if (!entry)
+        atomic_fetch_add(&heap->stacks_lost, 1);
     if (entry) {
         atomic_fetch_add(&entry->samples, 1);
         atomic_fetch_add(&entry->allocations, weight(size_bytes));

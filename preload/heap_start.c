@@ -31,6 +31,7 @@ static bool lay_out(struct as_heap_shm *heap, uint32_t inherited)
     heap->inherited_cells = inherited;
     atomic_store(&heap->n_cells, inherited ? inherited : 1);
     atomic_store(&heap->n_stacks, 1);
+    atomic_store(&heap->n_nodes, 1);
     atomic_store(&heap->n_layers, 1);
     atomic_store(&heap->n_threads, 1);
     atomic_store(&heap->arena_pages, AS_HEAP_ARENA_AT / AS_HEAP_PAGE);

@@ -143,8 +143,8 @@ static int export_run(const struct as_cmd_line *line, struct as_run *run,
         rc = ASSAY_ERR_USAGE; /* the thread asked for */
     /* These are made of calls. */
     if (rc == ASSAY_OK && result.seen.spans == 0 && result.seen.stacks == 0 &&
-        (strcmp(exporter->name, "folded") == 0 || strcmp(exporter->name, "speedscope") == 0 ||
-         strcmp(exporter->name, "csv") == 0))
+        (strcmp(exporter->name, "folded") == 0 || strcmp(exporter->name, "flamegraph") == 0 ||
+         strcmp(exporter->name, "speedscope") == 0 || strcmp(exporter->name, "csv") == 0))
         rc = no_calls(line, run, exporter->name, err);
     rc = as_console_close(&console, rc, err);
     if (rc == ASSAY_OK)
@@ -179,7 +179,8 @@ static int export_document(const struct as_cmd_line *line, struct as_run *run,
 }
 
 /* Folded stacks and their like are of the heap there: nothing else of the program has stacks. */
-static int export_heap(const struct as_cmd_line *line, struct as_run *run, struct assay_error *err)
+static int export_heap(const struct as_cmd_line *line, struct as_run *run,
+                       const struct as_export_options *options, struct assay_error *err)
 {
     struct as_target *target;
     struct as_console console;
@@ -192,7 +193,8 @@ static int export_heap(const struct as_cmd_line *line, struct as_run *run, struc
     rc = as_console_open(&console, line, err);
     if (rc == ASSAY_OK)
         rc = as_export_heap(target, as_opt_text(line, "to"),
-                            (enum as_heap_weight)as_opt_word(line, "heap", 0), &console.out, err);
+                            (enum as_heap_weight)as_opt_word(line, "heap", 0), options->max_bytes,
+                            &console.out, err);
     if (rc == ASSAY_ERR_NOTFOUND)
         rc = ASSAY_ERR_UNSUPPORTED;
     as_target_free(target);
@@ -210,7 +212,7 @@ static int export_any(const struct as_cmd_line *line, struct as_run *run,
                        "%s has no heap stacks, which %s is for: 'assay run' records them",
                        line->operand[0], strcmp(to, PPROF) == 0 ? "--to pprof" : "--heap");
     if (watched && as_export_takes_heap(to))
-        return export_heap(line, run, err);
+        return export_heap(line, run, options, err);
     return has_events(run) ? export_run(line, run, options, err) : export_document(line, run, err);
 }
 
@@ -233,6 +235,7 @@ static const struct as_example export_examples[] = {
     {"assay export run.assay --to folded -o run.folded", "for flame graphs"},
     {"assay export heap.assay --to pprof --heap live -o heap.pb",
      "who holds the memory, for pprof"},
+    {"assay export heap.assay --to flamegraph -o heap.svg", "the same as a picture"},
     {"assay export run.assay --to csv", "every call as a row"},
     {NULL, NULL},
 };
@@ -244,8 +247,9 @@ const struct as_cmd as_cmd_export = {
     .details = "chrome-trace and perfetto are for ui.perfetto.dev; perfetto is a third of the "
                "size. speedscope is for speedscope.app, folded for flame graphs. json has every "
                "span, sample, iteration and loss; csv has every call, in the order the calls "
-               "ended.\n\nOf a run of 'assay run', folded, speedscope and pprof have the sampled "
-               "stacks of its allocations, in bytes.\n\n--max-size divides the space among threads "
+               "ended. flamegraph is a picture (SVG) of folded stacks.\n\nOf a run of 'assay run', "
+               "folded, flamegraph, speedscope and pprof have the sampled stacks of its "
+               "allocations, in bytes.\n\n--max-size divides the space among threads "
                "by their number of events and "
                "keeps what comes first (csv: what ended first; folded: the stacks with the most "
                "time). The file stays valid. How much was left out is reported at standard error "

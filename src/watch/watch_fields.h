@@ -9,6 +9,7 @@
  * several blocks, each an object with the process and a part of the list. */
 #define AS_DATA_PROCESSES  "processes"
 #define AS_DATA_HEAP       "heap"
+#define AS_DATA_FRAMES     "heap_frames" /* before those that name them by number */
 #define AS_DATA_SITES      "heap_sites"
 #define AS_DATA_STACKS     "heap_stacks"
 #define AS_DATA_LAYERS     "heap_layers"
@@ -65,6 +66,7 @@
     X(foreign_frees)                                                                               \
     X(inherited_frees)                                                                             \
     X(unplaced)                                                                                    \
+    X(stacks_lost)                                                                                 \
     X(iterations)
 
 #define AS_HEAP_SITE_COUNTS(X)                                                                     \

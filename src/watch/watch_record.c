@@ -2,8 +2,6 @@
  * blocks that analyze/watch/target.h reads back. A list goes into as many blocks as it needs. */
 #include "watch/watch_record.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +9,7 @@
 #include "base/json/json_writer.h"
 #include "trace/record/recorder.h"
 #include "watch/watch_fields.h"
+#include "watch/watch_frames.h"
 
 #define BLOCK_BYTES (3u << 20) /* a new block is begun beyond; an item is far below 1 MiB */
 #define MAX_ARGS    1024u
@@ -171,6 +170,9 @@ struct heap {
     struct as_arena arena;
     struct as_heap_site *site;
     struct as_heap_stack *stack;
+    size_t n_sites, n_stacks;
+    uint64_t sites_left_out, stacks_left_out;
+    struct as_watch_frames frames;
 };
 
 static int record_totals(struct heap *h, struct assay_error *err)
@@ -186,6 +188,7 @@ static int record_totals(struct heap *h, struct assay_error *err)
         return rc;
     as_json_kv_i64(&w, "pid", h->pid);
     as_json_kv_bool(&w, "symbols", h->symbols != NULL);
+    put_text(&w, "lines_why", h->symbols ? as_symbols_lines_why(h->symbols) : NULL);
     as_json_kv_u64(&w, "attached_mono_ns", h->attached_ns);
     as_json_kv_u64(&w, "ended_mono_ns", h->ended_ns);
 #define X(name) as_json_kv_u64(&w, #name, t.name);
@@ -193,6 +196,17 @@ static int record_totals(struct heap *h, struct assay_error *err)
 #undef X
     AS_JSON_FIELDS(&w, &t, n_sites, n_threads, n_stacks, n_layers);
     return end(&out, &w, AS_DATA_HEAP, err);
+}
+
+/* Where its frames begin in the list of frames. */
+static void put_number(struct as_json_writer *w, const struct heap *h, uint64_t address)
+{
+    uint32_t number = as_watch_frames_number(&h->frames, address);
+
+    if (number == AS_WATCH_NO_FRAME)
+        as_json_null(w);
+    else
+        as_json_u64(w, number);
 }
 
 static void put_site(struct as_json_writer *w, const void *items, size_t i)
@@ -204,6 +218,8 @@ static void put_site(struct as_json_writer *w, const void *items, size_t i)
     if (h->symbols)
         as_symbols_find(h->symbols, s->address, &symbol);
     as_json_object(w);
+    as_json_key(w, "frame");
+    put_number(w, h, s->address);
     as_json_kv_u64(w, "id", s->id);
     as_json_kv_u64(w, "kind", (uint64_t)s->kind);
     put_text(w, "layer", s->layer);
@@ -225,36 +241,21 @@ static int larger_site(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static int record_sites(struct heap *h, struct assay_error *err)
+static void put_frame(struct as_json_writer *w, const void *items, size_t i)
 {
-    struct list list = {
-        .kind = AS_DATA_SITES, .key = "sites", .pid = h->pid, .items = h, .put = put_site};
-    int rc = as_heap_watch_sites(h->watch, &h->arena, &h->site, &list.n, err);
+    const struct as_watch_frame *f = (const struct as_watch_frame *)items + i;
 
-    if (rc < 0)
-        return rc;
-    if (list.n > MAX_SITES) {
-        qsort(h->site, list.n, sizeof *h->site, larger_site);
-        list.left_out = list.n - MAX_SITES;
-        list.n = MAX_SITES;
-    }
-    return put_list(&list, err);
-}
-
-/* "function+0x12 (module)", "0x1234 (module)", "0x7f0123". */
-static void put_frame(struct as_json_writer *w, struct as_symbols *symbols, uint64_t address)
-{
-    char text[2 * MAX_TEXT + 64];
-    struct as_symbol s = {.offset = address};
-    int n;
-
-    if (symbols)
-        as_symbols_find(symbols, address, &s);
-    n = snprintf(text, sizeof text, "%.*s%s0x%" PRIx64, (int)MAX_TEXT, s.function ? s.function : "",
-                 s.function ? "+" : "", s.offset);
-    if (s.module && n > 0 && n < (int)sizeof text)
-        (void)snprintf(text + n, sizeof text - (size_t)n, " (%.*s)", (int)MAX_TEXT, s.module);
-    as_json_text(w, text);
+    as_json_object(w);
+    put_text(w, "function", f->function);
+    put_text(w, "module", f->module);
+    as_json_kv_u64(w, "offset", f->offset);
+    if (f->file)
+        put_text(w, "file", f->file);
+    if (f->line)
+        as_json_kv_u64(w, "line", f->line);
+    if (f->inlined)
+        as_json_kv_bool(w, "inlined", true);
+    as_json_object_end(w);
 }
 
 static void put_stack(struct as_json_writer *w, const void *items, size_t i)
@@ -268,9 +269,10 @@ static void put_stack(struct as_json_writer *w, const void *items, size_t i)
 #define X(name) as_json_kv_f64(w, #name, s->name);
     AS_HEAP_STACK_ESTIMATES(X)
 #undef X
-    as_json_kv_array(w, "frames");
-    for (uint32_t k = 0; k < s->n_frames && k < AS_HEAP_MAX_FRAMES; k++)
-        put_frame(w, h->symbols, s->frame[k]);
+    as_json_kv_bool(w, "cut", s->cut);
+    as_json_kv_array(w, "at");
+    for (uint32_t k = 0; k < s->n_frames; k++)
+        put_number(w, h, s->frame[k]);
     as_json_array_end(w);
     as_json_object_end(w);
 }
@@ -282,20 +284,57 @@ static int larger_stack(const void *a, const void *b)
     return (x->allocated_bytes < y->allocated_bytes) - (x->allocated_bytes > y->allocated_bytes);
 }
 
-static int record_stacks(struct heap *h, struct assay_error *err)
+static int read_sites(struct heap *h, struct assay_error *err)
 {
-    struct list list = {
-        .kind = AS_DATA_STACKS, .key = "stacks", .pid = h->pid, .items = h, .put = put_stack};
-    int rc = as_heap_watch_stacks(h->watch, &h->arena, &h->stack, &list.n, err);
+    int rc = as_heap_watch_sites(h->watch, &h->arena, &h->site, &h->n_sites, err);
 
-    if (rc < 0)
-        return rc;
-    if (list.n > MAX_STACKS) {
-        qsort(h->stack, list.n, sizeof *h->stack, larger_stack);
-        list.left_out = list.n - MAX_STACKS;
-        list.n = MAX_STACKS;
+    if (rc == ASSAY_OK && h->n_sites > MAX_SITES) {
+        qsort(h->site, h->n_sites, sizeof *h->site, larger_site);
+        h->sites_left_out = h->n_sites - MAX_SITES;
+        h->n_sites = MAX_SITES;
     }
-    return put_list(&list, err);
+    return rc;
+}
+
+static int read_stacks(struct heap *h, struct assay_error *err)
+{
+    int rc = as_heap_watch_stacks(h->watch, &h->arena, &h->stack, &h->n_stacks, err);
+
+    if (rc == ASSAY_OK && h->n_stacks > MAX_STACKS) {
+        qsort(h->stack, h->n_stacks, sizeof *h->stack, larger_stack);
+        h->stacks_left_out = h->n_stacks - MAX_STACKS;
+        h->n_stacks = MAX_STACKS;
+    }
+    return rc;
+}
+
+/* Frames first: the others refer to them. */
+static int record_sites(struct heap *h, struct assay_error *err)
+{
+    const struct list sites = {.kind = AS_DATA_SITES,
+                               .key = "sites",
+                               .pid = h->pid,
+                               .items = h,
+                               .n = h->n_sites,
+                               .left_out = h->sites_left_out,
+                               .put = put_site};
+    const struct list stacks = {.kind = AS_DATA_STACKS,
+                                .key = "stacks",
+                                .pid = h->pid,
+                                .items = h,
+                                .n = h->n_stacks,
+                                .left_out = h->stacks_left_out,
+                                .put = put_stack};
+    struct list frames = {.kind = AS_DATA_FRAMES, .key = "frames", .pid = h->pid, .put = put_frame};
+    int rc;
+
+    frames.items = h->frames.frame;
+    frames.n = h->frames.n;
+    frames.left_out = h->frames.left_out;
+    rc = put_list(&frames, err);
+    if (rc == ASSAY_OK)
+        rc = put_list(&sites, err);
+    return rc < 0 ? rc : put_list(&stacks, err);
 }
 
 static void put_layer(struct as_json_writer *w, const void *items, size_t i)
@@ -364,11 +403,16 @@ int as_watch_record_heap(struct as_heap_watch *watch, struct as_symbols *symbols
     h.pid = list.pid = header.pid;
     h.attached_ns = header.attached_mono_ns;
     h.ended_ns = header.ended_mono_ns;
-    rc = record_totals(&h, err);
+    rc = read_sites(&h, err);
+    if (rc == ASSAY_OK)
+        rc = read_stacks(&h, err);
+    if (rc == ASSAY_OK)
+        rc = as_watch_frames_find(&h.frames, symbols, h.site, h.n_sites, h.stack, h.n_stacks,
+                                  &h.arena, err);
+    if (rc == ASSAY_OK)
+        rc = record_totals(&h, err);
     if (rc == ASSAY_OK)
         rc = record_sites(&h, err);
-    if (rc == ASSAY_OK)
-        rc = record_stacks(&h, err);
     if (rc == ASSAY_OK)
         rc = record_layers(&h, err);
     if (rc == ASSAY_OK && n_series > 0)

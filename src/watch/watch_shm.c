@@ -256,7 +256,8 @@ static const char *maps_of(const struct proc *proc)
     return left;
 }
 
-static int record_heap(const struct proc *proc, struct as_arena *arena, struct assay_error *err)
+static int record_heap(const struct proc *proc, bool others_run, struct as_arena *arena,
+                       struct assay_error *err)
 {
     const char *maps = maps_of(proc);
     struct as_symbols *symbols = NULL;
@@ -267,7 +268,9 @@ static int record_heap(const struct proc *proc, struct as_arena *arena, struct a
     if (rc < 0)
         return rc;
     if (maps && as_symbols_new(&symbols, maps, "", NULL) < 0)
-        symbols = NULL; /* addresses stay addresses */
+        symbols = NULL;        /* addresses stay addresses */
+    if (symbols && others_run) /* they are to be read on, and signals passed on to them */
+        as_symbols_limit_lines(symbols, 1);
     rc = as_watch_record_heap(proc->watch, symbols, series, n, err);
     as_symbols_free(symbols);
     return rc;
@@ -333,7 +336,8 @@ static bool has_execed(const struct proc *proc)
     return header.state == AS_SHM_EXECED;
 }
 
-static int record(struct as_watch_shm *s, struct proc *proc, struct assay_error *err)
+static int record(struct as_watch_shm *s, struct proc *proc, bool others_run,
+                  struct assay_error *err)
 {
     struct as_arena arena = {0};
     char path[PATH_MAX];
@@ -345,7 +349,7 @@ static int record(struct as_watch_shm *s, struct proc *proc, struct assay_error 
         if (is_lost(proc))
             lose_heap(s, proc);
         else
-            rc = record_heap(proc, &arena, err);
+            rc = record_heap(proc, others_run, &arena, err);
         note_libraries(s, proc);
     }
     if (share_path(s, proc->name, path)) {
@@ -380,7 +384,7 @@ int as_watch_shm_record(struct as_watch_shm *shm, const struct as_process_tree *
 
         if (proc->done || !is_over(proc, tree))
             continue;
-        rc = record(shm, proc, first < 0 ? NULL : err);
+        rc = record(shm, proc, tree != NULL, first < 0 ? NULL : err);
         if (first == ASSAY_OK)
             first = rc;
     }

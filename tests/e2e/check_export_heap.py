@@ -3,8 +3,8 @@ import json, sys
 
 report, folded, speedscope, pprof, live = sys.argv[1:6]
 stacks = json.load(open(report))["program"]["heap"]["stacks"]
-allocated = sum(round(s["allocated_bytes_estimate"]) for s in stacks)
-held = sum(round(s["live_bytes_estimate"]) for s in stacks)
+allocated = sum(int(s["allocated_bytes_estimate"] + 0.5) for s in stacks)
+held = sum(int(s["live_bytes_estimate"] + 0.5) for s in stacks)
 
 
 def total(path):
@@ -23,6 +23,7 @@ assert any(line.rsplit(" ", 1)[0].split(";")[-1].startswith(innermost) for line 
 
 scope = json.load(open(speedscope))
 frames = scope["shared"]["frames"]
+assert all(("line" in f) == ("file" in f) for f in frames)
 for profile, sum_of in zip(scope["profiles"], (allocated, held)):
     assert profile["type"] == "sampled" and profile["unit"] == "bytes" and profile["endValue"] == sum_of == sum(profile["weights"])
     assert len(profile["samples"]) == len(profile["weights"]) and all(i < len(frames) for s in profile["samples"] for i in s)
@@ -61,6 +62,22 @@ samples = [[w for g, w in fields(v) if g == 2] for f, v in profile if f == 2]
 assert sum(s[1] for s in samples) == allocated and sum(s[3] for s in samples) == held
 locations = {dict(fields(v))[1] for f, v in profile if f == 4}
 assert all(w in locations for f, v in profile if f == 2 for g, w in fields(v) if g == 1)
+# A location is a function at a line, as in the table of the report.
+functions = {}
+for f, v in profile:
+    if f == 5:
+        of = dict(fields(v))
+        functions[of[1]] = (strings[of[2]], strings[of[4]] if 4 in of else None)
+lines = set()
+for f, v in profile:
+    if f == 4:
+        of = dict(fields(dict(fields(v))[4]))
+        lines.add((functions[of[1]][0], of.get(2)))
+table = json.load(open(report))["program"]["heap"]["frame_table"]
+told = [table[i] for s in stacks for i in s["frame_ids"]]
+wanted = {(f"{f['function']} ({f['module']})", f["line"]) for f in told if f["function"] and f["module"] and len(f["function"]) < 380}
+assert wanted <= lines, sorted(wanted - lines, key=str)[:5]
+assert {f["file"] for f in told if f["file"]} >= {file for _, file in functions.values() if file}
 names = {strings[dict(fields(v))[2]] for f, v in profile if f == 5}
 assert names == {f["name"] for f in frames}
 print(len(stacks), "stacks,", allocated, "bytes,", held, "live")

@@ -84,4 +84,5 @@ def check(program, path):
     return bad + (short > len(asked) // 5)
 
 
-sys.exit(1 if sum(check(sys.argv[1], os.path.realpath(p)) for p in sys.argv[2:]) else 0)
+if __name__ == "__main__":
+    sys.exit(1 if sum(check(sys.argv[1], os.path.realpath(p)) for p in sys.argv[2:]) else 0)

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 python=/usr/bin/python3
 pid=
 trap '[ -n "$pid" ] && kill "$pid" 2>/dev/null; rm -rf "$work"' EXIT
-formats='chrome-trace perfetto speedscope folded json csv'
+formats='chrome-trace perfetto speedscope folded flamegraph json csv'
 failed=0
 
 fail() {
@@ -36,6 +36,8 @@ exports() {
 # judge FOLDER [LIMIT | live]: prints the counts.
 judge() {
     "$python" "$here/check_export.py" "$@" || fail "$1: not valid"
+    "$python" "$here/check_flame_graph.py" "$1/flamegraph" >/dev/null || fail "$1: not a valid picture"
+    [ $# -lt 2 ] || [ "$2" = live ] || [ "$(stat -c %s "$1/flamegraph")" -le "$2" ] || fail "$1: the picture is too large"
 }
 
 # expect WHAT GOT WANTED

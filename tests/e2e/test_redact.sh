@@ -115,7 +115,7 @@ exits 0 "a trace as Markdown" "$assay" report --format markdown trace.assay
 cp out trace.md && hasnt "a trace as Markdown" trace.md
 exits 0 "a redacted trace" "$assay" report --redact trace.assay
 cp out trace.txt && hasnt "a redacted trace" trace.txt
-for format in chrome-trace perfetto speedscope folded json csv; do
+for format in chrome-trace perfetto speedscope folded flamegraph json csv; do
     exits 0 "a trace to $format" "$assay" export --redact --to $format trace.assay -o trace.$format
     hasnt "the export of a trace to $format" trace.$format
 done

@@ -52,6 +52,7 @@ static void put_frame(void)
                                .capacity_pages = AS_SHM_HEAP_BYTES / AS_HEAP_PAGE,
                                .n_cells = 70,
                                .n_stacks = 3,
+                               .n_nodes = 9,
                                .n_layers = 3,
                                .n_threads = 2};
     uint32_t threads[2] = {page, page + AS_HEAP_THREAD_PAGES};
@@ -74,6 +75,7 @@ static void put_pieces(struct as_cursor *c)
         AS_SHM_HEAP_AT + AS_HEAP_MARKS_AT,
         AS_SHM_HEAP_AT + AS_HEAP_LAYERS_AT,
         AS_SHM_HEAP_AT + AS_HEAP_STACKS_AT,
+        AS_SHM_HEAP_AT + AS_HEAP_NODES_AT,
         AS_SHM_HEAP_AT + AS_HEAP_ARENA_AT,
         AS_SHM_HEAP_AT + AS_HEAP_ARENA_AT + 2 * AS_HEAP_PAGE, /* where its counters are */
         AS_SHM_HEAP_AT + AS_HEAP_ARENA_AT + 3 * AS_HEAP_PAGE,

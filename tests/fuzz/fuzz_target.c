@@ -11,9 +11,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const kinds[] = {
     AS_DATA_PROGRAM, AS_DATA_PROCESSES,  AS_DATA_HEAP,   AS_DATA_SITES, AS_DATA_STACKS,
-    AS_DATA_LAYERS,  AS_DATA_ITERATIONS, AS_DATA_SERIES, AS_DATA_GEMM,
+    AS_DATA_LAYERS,  AS_DATA_ITERATIONS, AS_DATA_SERIES, AS_DATA_GEMM,  AS_DATA_FRAMES,
 };
 #define N_KINDS (sizeof kinds / sizeof *kinds)
+
+/* Who allocates: shares of what the site has, and a text that has room. */
+static void check_row(const struct as_target *p, const struct as_target_row *row)
+{
+    const struct as_target_caller *c = row->caller;
+    char text[100];
+
+    as_target_row_owner(p, row, text, sizeof text);
+    if (strlen(text) >= sizeof text || row->place < p->place ||
+        row->place >= p->place + p->n_places)
+        abort();
+    if (c && (!c->frame || !(c->share >= 0 && c->share <= 1.000001) ||
+              !(c->live_share >= 0 && c->live_share <= 1.000001)))
+        abort();
+}
 
 static void check(const struct as_target *p)
 {
@@ -31,9 +46,11 @@ static void check(const struct as_target *p)
             abort();
     }
     for (size_t i = 0; i < p->n_traces; i++)
-        for (uint32_t k = 0; k < p->trace[i].stack.n_frames; k++)
+        for (uint32_t k = 0; k < p->trace[i].n_frames; k++)
             if (!p->trace[i].frame[k])
                 abort();
+    for (size_t i = 0; i < p->n_rows; i++)
+        check_row(p, &p->row[i]);
     for (size_t i = 0; i < p->n_gemm; i++)
         if (!memchr(p->gemm[i].shape, '\0', sizeof p->gemm[i].shape))
             abort();

@@ -78,9 +78,24 @@ void as_symbols_find(struct as_symbols *symbols, uint64_t address, struct as_sym
     size_t i = (size_t)(address / 0x1000) % PROGRAM_KIT_PLACES;
 
     *out = (struct as_symbol){program_kit_names[i].function, program_kit_names[i].module,
-                              program_kit_names[i].offset};
+                              program_kit_names[i].offset, NULL, 0};
     if (symbols->hostile)
         out->function = out->module = program_kit_nasty;
+}
+
+int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, size_t n,
+                          struct assay_error *err)
+{
+    (void)symbols;
+    (void)address;
+    (void)n;
+    (void)err;
+    return ASSAY_OK;
+}
+
+const char *as_symbols_lines_why(const struct as_symbols *symbols)
+{
+    return symbols->hostile ? program_kit_nasty : NULL;
 }
 
 /* ---- what watches the heap ---- */
@@ -177,6 +192,10 @@ int as_heap_watch_stacks(struct as_heap_watch *watch, struct as_arena *arena,
     if (!s)
         return as_fail_nomem(err);
     for (size_t i = 0; i < 2; i++) {
+        uint64_t *frame = as_arena_zero(arena, AS_HEAP_MAX_FRAMES, sizeof *frame);
+
+        if (!frame)
+            return as_fail_nomem(err);
         s[i].samples = 100 - i;
         s[i].allocations = 2000000.0 - (double)i;
         s[i].allocated_bytes = 800e6 / (double)(1 + i);
@@ -185,7 +204,8 @@ int as_heap_watch_stacks(struct as_heap_watch *watch, struct as_arena *arena,
         s[i].n_frames = i ? AS_HEAP_MAX_FRAMES : 4;
         s[i].layer = watch->how->marks ? "embedding" : NULL;
         for (uint32_t k = 0; k < s[i].n_frames; k++)
-            s[i].frame[k] = 0x1000 * (uint64_t)(2 + k);
+            frame[k] = 0x1000 * (uint64_t)(2 + k);
+        s[i].frame = frame;
     }
     *out = s;
     *n = 2;

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/alloc.h"
 #include "elf_kit.h"
@@ -178,20 +180,26 @@ static void a_huge_file_is_not_read(void **state)
     kit_root_fini(&root);
 }
 
-static void this_program_and_its_libc_have_names(void **state)
+static const char *own_maps(void)
 {
     static char maps[1 << 18];
     FILE *f = fopen("/proc/self/maps", "re");
-    struct as_symbols *s;
-    struct as_symbol found;
     size_t n;
 
-    (void)state;
     assert_non_null(f);
     n = fread(maps, 1, sizeof maps - 1, f);
     maps[n] = '\0';
     assert_int_equal(fclose(f), 0);
-    assert_int_equal(as_symbols_new(&s, maps, "", NULL), ASSAY_OK);
+    return maps;
+}
+
+static void this_program_and_its_libc_have_names(void **state)
+{
+    struct as_symbols *s;
+    struct as_symbol found;
+
+    (void)state;
+    assert_int_equal(as_symbols_new(&s, own_maps(), "", NULL), ASSAY_OK);
     as_symbols_find(s, (uint64_t)(uintptr_t)as_symbols_new + 3, &found);
     assert_string_equal(found.function, "as_symbols_new");
     assert_int_equal(found.offset, 3);
@@ -202,6 +210,56 @@ static void this_program_and_its_libc_have_names(void **state)
     if (found.module && strcmp(found.module, "libc.so.6") == 0)
         assert_string_equal(found.function, "qsort");
     as_symbols_free(s);
+}
+
+/* Whether libdw is there decides about lines, and about nothing else. */
+static void this_program_has_lines_where_libdw_is(void **state)
+{
+    const uint64_t at[] = {(uint64_t)(uintptr_t)as_symbols_new + 3,
+                           (uint64_t)(uintptr_t)as_memory_map_parse + 3, 1, UINT64_MAX};
+    struct as_symbols *s;
+    struct as_symbol found;
+
+    (void)state;
+    assert_int_equal(as_symbols_new(&s, own_maps(), "", NULL), ASSAY_OK);
+    assert_int_equal(as_symbols_find_lines(s, at, UNIT_COUNT(at), NULL), ASSAY_OK);
+    as_symbols_find(s, at[0], &found);
+    assert_string_equal(found.function, "as_symbols_new");
+    if (found.n_frames) {
+        const struct as_symbol_frame *last = &found.frame[found.n_frames - 1];
+
+        assert_string_equal(last->function, "as_symbols_new");
+        assert_non_null(strstr(last->file, "elf_symbols.c"));
+        assert_true(last->line > 0);
+        as_symbols_find(s, at[1], &found);
+        assert_non_null(strstr(found.frame[found.n_frames - 1].file, "memory_map.c"));
+        assert_null(as_symbols_lines_why(s));
+    }
+    as_symbols_find(s, at[0] + 1, &found); /* it was not asked for */
+    assert_int_equal(found.n_frames, 0);
+    as_symbols_free(s);
+}
+
+static void without_memory_there_are_no_lines_and_no_harm(void **state)
+{
+    const uint64_t at[] = {(uint64_t)(uintptr_t)as_symbols_new + 3,
+                           (uint64_t)(uintptr_t)as_memory_map_parse + 3};
+    const char *maps = own_maps();
+
+    (void)state;
+    for (uint64_t nth = 1; nth < 30; nth++) {
+        struct as_symbols *s;
+        struct as_symbol found;
+        int rc;
+
+        assert_int_equal(as_symbols_new(&s, maps, "", NULL), ASSAY_OK);
+        as_alloc_fail_at(nth, nth % 2);
+        rc = as_symbols_find_lines(s, at, UNIT_COUNT(at), NULL);
+        as_alloc_fail_at(0, 0);
+        assert_true(rc == ASSAY_OK || rc == ASSAY_ERR_NOMEM);
+        as_symbols_find(s, at[0], &found);
+        as_symbols_free(s);
+    }
 }
 
 static void names_of_cplusplus_are_shown_as_written(void **state)
@@ -336,6 +394,34 @@ static void without_memory_there_are_fewer_names_and_no_harm(void **state)
     kit_root_fini(&root);
 }
 
+/* The map knows its device and inode. */
+static void a_file_that_took_the_place_of_the_mapped_one_names_nothing(void **state)
+{
+    struct kit_root root = kit_root_new();
+    const struct elf_kit kit = {.symbols = two, .n_symbols = 2};
+    char path[300], maps[200];
+    struct as_symbols *s;
+    struct stat st;
+
+    (void)state;
+    put_file(&root, "/bin/a.out", &kit);
+    (void)snprintf(path, sizeof path, "%s/bin/a.out", root.path);
+    assert_int_equal(stat(path, &st), 0);
+    for (unsigned other = 0; other < 3; other++) { /* this file; another; one elsewhere */
+        (void)snprintf(maps, sizeof maps,
+                       "555500000000-555500010000 r-xp 00000000 %02x:%02x %llu   /bin/a.out\n",
+                       major(st.st_dev) + (other == 2), minor(st.st_dev),
+                       (unsigned long long)st.st_ino + (other > 0));
+        assert_int_equal(as_symbols_new(&s, maps, root.path, NULL), ASSAY_OK);
+        if (other == 1)
+            expect(s, START + 0x1010, NULL, "a.out", 0x1010);
+        else
+            expect(s, START + 0x1010, "first", "a.out", 0x10);
+        as_symbols_free(s);
+    }
+    kit_root_fini(&root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,9 +431,12 @@ int main(void)
         cmocka_unit_test(a_stripped_file_gets_names_from_its_debug_file),
         cmocka_unit_test(a_huge_file_is_not_read),
         cmocka_unit_test(this_program_and_its_libc_have_names),
+        cmocka_unit_test(this_program_has_lines_where_libdw_is),
+        cmocka_unit_test(without_memory_there_are_no_lines_and_no_harm),
         cmocka_unit_test(names_of_cplusplus_are_shown_as_written),
         cmocka_unit_test(files_that_lie_lose_their_names_alone),
         cmocka_unit_test(maps_that_make_no_sense_are_passed_over),
+        cmocka_unit_test(a_file_that_took_the_place_of_the_mapped_one_names_nothing),
         cmocka_unit_test(without_memory_there_are_fewer_names_and_no_harm),
     };
 

@@ -42,6 +42,7 @@ static struct as_heap_shm some_heap(void)
                                 .capacity_pages = PAGE + 100,
                                 .n_cells = 3,
                                 .n_stacks = 2,
+                                .n_nodes = 4,
                                 .n_layers = 2,
                                 .n_threads = 3,
                                 .max_live_threads = 2,
@@ -203,25 +204,35 @@ static void the_last_marks_are_told_oldest_first(void **state)
 static void stacks_are_scaled_and_bounded(void **state)
 {
     struct kit *kit = *state;
-    struct as_heap_stack_entry e = {.n_frames = 2,
+    struct as_heap_node node[] = {{0, 0, 0}, {0x20, 0, 0}, {0x10, 1, 0}, {0x30, 3, 0}};
+    struct as_heap_stack_entry e = {.node = 2,
                                     .layer = 77, /* there is none of that number */
                                     .samples = 3,
                                     .allocations = 10 * AS_HEAP_WEIGHT_ONE,
                                     .allocated_bytes = 1000 * AS_HEAP_WEIGHT_ONE,
-                                    .frees = 11 * AS_HEAP_WEIGHT_ONE,
-                                    .frame = {1, 2}};
+                                    .frees = 11 * AS_HEAP_WEIGHT_ONE};
     const uint64_t at = AS_SHM_HEAP_AT + AS_HEAP_STACKS_AT + sizeof e;
     struct as_heap_stack *stack;
     size_t n;
 
     put(kit, &e, sizeof e, at);
+    put(kit, node, sizeof node, AS_SHM_HEAP_AT + AS_HEAP_NODES_AT);
     assert_int_equal(as_heap_watch_stacks(kit->watch, &kit->arena, &stack, &n, &kit->err),
                      ASSAY_OK);
     assert_int_equal(n, 1);
     assert_true(stack[0].allocations == 10 && stack[0].live_bytes == 1000);
     assert_true(stack[0].live_blocks == 0); /* freed between two looks */
     assert_null(stack[0].layer);
-    e.n_frames = AS_HEAP_STACK_FRAMES + 1;
+    assert_int_equal(stack[0].n_frames, 2);
+    assert_int_equal(stack[0].frame[0], 0x10); /* innermost first */
+    assert_int_equal(stack[0].frame[1], 0x20);
+    e.node = 3; /* its own caller: one frame, and an end */
+    put(kit, &e, sizeof e, at);
+    assert_int_equal(as_heap_watch_stacks(kit->watch, &kit->arena, &stack, &n, &kit->err),
+                     ASSAY_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(stack[0].n_frames, 1);
+    e.node = 4; /* there is none of that number */
     put(kit, &e, sizeof e, at);
     assert_int_equal(as_heap_watch_stacks(kit->watch, &kit->arena, &stack, &n, &kit->err),
                      ASSAY_OK);

@@ -10,6 +10,14 @@
 #include "report/run/show.h"
 #include "report/watch/watch_report.h"
 
+static const char *frame_text(const struct as_heap_frame *frame)
+{
+    static char text[400];
+
+    as_heap_frame_text(frame, text, sizeof text);
+    return text;
+}
+
 struct made {
     struct kit kit;
     struct as_run *run;
@@ -70,9 +78,9 @@ static void what_was_written_is_read_back(void **state)
     assert_null(last->function);
     assert_string_equal(last->module, "libarena.so");
     assert_int_equal(p->n_traces, 2);
-    assert_string_equal(p->trace[0].frame[0], "make_temp+0x20 (libfoo.so.1)");
-    assert_string_equal(p->trace[0].frame[3], "0x7f00aa0012");
-    assert_int_equal(p->trace[1].stack.n_frames, AS_HEAP_MAX_FRAMES);
+    assert_string_equal(frame_text(p->trace[0].frame[0]), "make_temp+0x20 (libfoo.so.1)");
+    assert_string_equal(frame_text(p->trace[0].frame[3]), "0x7f00aa0012");
+    assert_int_equal(p->trace[1].n_frames, AS_HEAP_MAX_FRAMES);
     assert_int_equal(p->n_layers, 2);
     assert_int_equal(p->layer[1].net_bytes, -512);
     assert_int_equal(p->marks.n, 100);
@@ -95,18 +103,24 @@ static void no_stack_is_estimated_above_what_was_counted(void **state)
          .offset = 0x17},
         {.site = {.allocations = 3, .allocated_bytes = 900}, .pid = 7, .function = "mainly"},
     };
+    const struct as_heap_frame frame[] = {
+        {.function = "main", .module = "a.out", .offset = 0x17},
+        {.function = "other", .module = "a.out", .offset = 1},
+    };
+    const struct as_heap_frame *of_main = &frame[0], *of_other = &frame[1];
     struct as_heap_trace trace[] = {
         {.stack = {.samples = 1,
                    .allocations = 2.5,
                    .allocated_bytes = 524288,
                    .live_bytes = 524288,
-                   .live_blocks = 2.5,
-                   .n_frames = 1},
+                   .live_blocks = 2.5},
          .pid = 7,
-         .frame = {"main+0x17 (a.out)"}},
-        {.stack = {.samples = 1, .allocated_bytes = 524288, .live_bytes = 10, .n_frames = 1},
+         .frame = &of_main,
+         .n_frames = 1},
+        {.stack = {.samples = 1, .allocated_bytes = 524288, .live_bytes = 10},
          .pid = 7,
-         .frame = {"other+0x1 (a.out)"}},
+         .frame = &of_other,
+         .n_frames = 1},
     };
     struct as_target p = {.heap_known = true,
                           .heap = {.allocations = 4,
@@ -784,10 +798,48 @@ static void every_allocation_may_fail(void **state)
     kit_close(&k);
 }
 
+/* As runs of before had them. */
+static void frames_that_are_texts_are_taken_apart(void **state)
+{
+    static const struct {
+        const char *text, *function, *module;
+        uint64_t offset;
+    } frames[] = {
+        {"main+0x17 (a.out)", "main", "a.out", 0x17},
+        {"operator new(unsigned long)+0x1c (libstdc++.so.6)", "operator new(unsigned long)",
+         "libstdc++.so.6", 0x1c},
+        {"operator+(a, b)+0x2 (x)", "operator+(a, b)", "x", 2},
+        {"(anonymous namespace)::f()+0x2 (x)", "(anonymous namespace)::f()", "x", 2},
+        {"0x1234 (libx.so)", NULL, "libx.so", 0x1234},
+        {"0x7f0123", NULL, NULL, 0x7f0123},
+        {"main+0x17", "main", NULL, 0x17},
+        {"main", "main", NULL, 0},
+        {"", NULL, NULL, 0},
+        {" ()", NULL, NULL, 0},
+    };
+    struct as_arena arena = {0};
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(frames); i++) {
+        const struct as_heap_frame *f = as_heap_frame_parse(frames[i].text, &arena);
+
+        assert_non_null(f);
+        assert_int_equal(f->function != NULL, frames[i].function != NULL);
+        assert_int_equal(f->module != NULL, frames[i].module != NULL);
+        if (f->function)
+            assert_string_equal(f->function, frames[i].function);
+        if (f->module)
+            assert_string_equal(f->module, frames[i].module);
+        assert_int_equal(f->offset, frames[i].offset);
+    }
+    as_arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read_back),
+        cmocka_unit_test(frames_that_are_texts_are_taken_apart),
         cmocka_unit_test(no_stack_is_estimated_above_what_was_counted),
         cmocka_unit_test(the_same_products_of_two_processes_are_one_row),
         cmocka_unit_test(a_leak_is_told_with_its_place),

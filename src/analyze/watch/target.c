@@ -164,11 +164,13 @@ static int keep_marks(struct as_target *target, const struct as_rows *marks,
 static int take_lists(struct as_target *target, const struct as_target_reader *r,
                       struct assay_error *err)
 {
-    const struct as_rows *rows[] = {&r->processes, &r->places, &r->traces, &r->layers,
-                                    &r->gemm,      &r->series, &r->marks};
+    const struct as_rows *rows[] = {&r->processes, &r->frames, &r->places, &r->traces,
+                                    &r->layers,    &r->gemm,   &r->series, &r->marks};
 
     target->process = r->processes.at;
     target->n_processes = r->processes.n;
+    target->frame = r->frames.at;
+    target->n_frames = r->frames.n;
     target->place = r->places.at;
     target->n_places = r->places.n;
     target->trace = r->traces.at;
@@ -177,7 +179,7 @@ static int take_lists(struct as_target *target, const struct as_target_reader *r
     target->n_layers = r->layers.n;
     target->gemm = r->gemm.at;
     target->n_gemm = r->gemm.n;
-    for (size_t i = 0; i < 7; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(rows); i++)
         target->passed_over = plus(target->passed_over, rows[i]->passed_over);
     drop_senseless(target);
     return keep_marks(target, &r->marks, err);
@@ -280,11 +282,13 @@ static int analyze(struct as_target *target, struct as_run *run, struct as_arena
         rc = as_target_channels(target, run, scratch, err);
     if (rc == ASSAY_OK)
         rc = as_target_growth(target, r.series.at, r.series.n, err);
-    if (rc == ASSAY_OK) {
-        join_heaps(target, &r.heaps);
-        sort_lists(target);
-    }
-    return rc;
+    if (rc == ASSAY_OK)
+        rc = as_target_join_frames(target, err);
+    if (rc < 0)
+        return rc;
+    join_heaps(target, &r.heaps);
+    sort_lists(target);
+    return as_target_find_callers(target, err);
 }
 
 /* Names of programs stay. */
@@ -341,26 +345,6 @@ double as_target_peak_bytes(const struct as_target *target)
 
     return fmax(one.why ? AS_UNKNOWN : (double)one.value, /* the one that is a number */
                 all.why ? AS_UNKNOWN : (double)all.value);
-}
-
-void as_target_site_text(const struct as_target_site *place, char *out, size_t capacity)
-{
-    int n = snprintf(out, capacity, "%s%s0x%" PRIx64, place->function ? place->function : "",
-                     place->function ? "+" : "", place->offset);
-
-    if (place->module && n > 0 && (size_t)n < capacity)
-        (void)snprintf(out + n, capacity - (size_t)n, " (%s)", place->module);
-}
-
-void as_target_site_owner(const struct as_target *target, const struct as_target_site *place,
-                          char *out, size_t capacity)
-{
-    size_t used;
-
-    as_target_site_text(place, out, capacity);
-    used = strlen(out);
-    if (target->n_heaps > 1)
-        (void)snprintf(out + used, capacity - used, " pid %lld", (long long)place->pid);
 }
 
 const char *as_heap_kind_name(enum as_heap_kind kind)

@@ -31,6 +31,23 @@ struct as_process_row {
     bool heap_watched;
 };
 
+/* A function that an address is in, and where. */
+struct as_heap_frame {
+    const char *function, *module, *file; /* NULL: unknown */
+    uint64_t offset;                      /* from the function; of an inlined one 0 */
+    uint32_t line;                        /* 0: unknown */
+    bool inlined;                         /* into the next one, at the same address */
+    bool wrapper; /* it allocates for whoever calls it: xmalloc, std::vector and the like */
+};
+
+/* Who allocates at a site: the first function, from the site outwards, that is no wrapper. */
+struct as_target_caller {
+    const struct as_heap_frame *frame;
+    double share, live_share; /* of what the site allocated, of what is live of it */
+    bool estimate;            /* from sampled stacks: the site itself is within wrappers */
+    uint64_t samples;         /* 0: not from samples */
+};
+
 /* A heap site with a name. */
 struct as_target_site {
     struct as_heap_site site; /* of one process */
@@ -38,6 +55,12 @@ struct as_target_site {
     uint32_t heap; /* which watched program, from 1: a process may become several by exec */
     const char *function, *module; /* NULL: unknown */
     uint64_t offset;
+    uint32_t frame_id;                 /* where its frames begin, counted from 1; 0: not told */
+    const struct as_heap_frame *frame; /* innermost first */
+    uint32_t n_frames;
+    /* Most allocated first; one when it is known without samples, none when nothing is. */
+    const struct as_target_caller *caller;
+    size_t n_callers;
     bool peak_known; /* site.peak_live_bytes was captured, when its own process held most */
     bool apart;      /* which was not there when all of them together held most */
     /* Live bytes over the readings, warm-up left out: whether they grow. NaN: too few readings. */
@@ -49,9 +72,20 @@ struct as_target_site {
 };
 
 struct as_heap_trace {
-    struct as_heap_stack stack;
+    struct as_heap_stack stack; /* without its addresses */
     int64_t pid;
-    const char *frame[AS_HEAP_MAX_FRAMES]; /* "function+0x12 (module)" */
+    uint32_t heap;     /* as of sites */
+    const double *at;  /* where the frames of each address begin, counted from 1; 0: not told */
+    uint32_t frame_id; /* of the innermost address */
+    const struct as_heap_frame *const *frame; /* innermost first, those inlined among them */
+    uint32_t n_frames;
+};
+
+/* A site, or a part of one, as people look for it: by who allocates. */
+struct as_target_row {
+    const struct as_target_site *place;
+    const struct as_target_caller *caller; /* NULL: not known, or the site has all of it */
+    double held_bytes;                     /* at the end or at the peak, whichever is more */
 };
 
 /* A series of the whole tree over time. */
@@ -110,12 +144,17 @@ struct as_target {
     size_t n_places;
     size_t n_heap_places; /* those that are no mappings: address space is not memory held */
     uint64_t places_left_out;
+    struct as_heap_frame *frame;
+    size_t n_frames;
+    struct as_target_row *row; /* of sites that are no mappings, most held first */
+    size_t n_rows;
     struct as_heap_trace *trace;
     size_t n_traces; /* by bytes allocated */
     uint64_t traces_left_out;
     struct as_heap_layer *layer;
     size_t n_layers;
     bool symbols_known;
+    const char *lines_why; /* why lines are missing; NULL: nothing speaks for it */
 
     struct as_gemm_calls *gemm; /* most time first; the same calls of all processes together */
     size_t n_gemm;
@@ -145,12 +184,28 @@ double as_target_peak_bytes(const struct as_target *target);
 /* Whether the run is one of `assay run`. */
 bool as_target_in_run(const struct as_run *run);
 
-/* "function+0x12 (module)", "0x1234 (module)" or "0x7f0123", cut where `out` is full. */
+/* "function  file.c:12" without the folder of the file; where no line is known "function (module)"
+ * with the offset within it, "0x1234 (module)" or "0x7f0123"; cut where `out` is full. */
+void as_heap_frame_text(const struct as_heap_frame *frame, char *out, size_t capacity);
+
+/* "function+0x12 (module)", for an inlined one "function (inlined, module)". */
+void as_heap_frame_address(const struct as_heap_frame *frame, char *out, size_t capacity);
+
+/* The same of a site and of one who allocates at it, NULL when that is not known: after a "~" and
+ * with "via" the wrapper when it is an estimate. */
+void as_target_caller_text(const struct as_target_site *place,
+                           const struct as_target_caller *caller, char *out, size_t capacity);
+
+/* Of the one who holds most of what is live at the site, else who allocated most. */
 void as_target_site_text(const struct as_target_site *place, char *out, size_t capacity);
 
 /* The same, with the process where several are watched. */
 void as_target_site_owner(const struct as_target *target, const struct as_target_site *place,
                           char *out, size_t capacity);
+
+/* The same of a row. */
+void as_target_row_owner(const struct as_target *target, const struct as_target_row *row, char *out,
+                         size_t capacity);
 
 /* "malloc", "new", "mmap". */
 const char *as_heap_kind_name(enum as_heap_kind kind);

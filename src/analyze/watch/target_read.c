@@ -13,6 +13,7 @@
 /* More than these are not kept: a small file must not cost much memory. */
 #define MAX_PROCESSES 65536u
 #define MAX_PLACES    131072u
+#define MAX_FRAMES    2097152u
 #define MAX_TRACES    16384u
 #define MAX_LAYERS    65536u
 #define MAX_GEMM      65536u
@@ -140,6 +141,7 @@ static int read_program(struct as_target_reader *r, struct as_json_parser *p,
 struct heap_told {
     int64_t pid;
     bool symbols;
+    const char *lines_why;
     uint32_t n_sites, n_threads, n_stacks, n_layers;
     uint64_t attached_mono_ns, ended_mono_ns; /* 0: not told */
 #define X(name) uint64_t name;
@@ -154,6 +156,7 @@ static const struct as_json_field heap_fields[] = {FIELD(struct heap_told, pid, 
                                                    FIELD(struct heap_told, n_stacks, U32),
                                                    FIELD(struct heap_told, n_layers, U32),
                                                    FIELD(struct heap_told, symbols, BOOL),
+                                                   FIELD(struct heap_told, lines_why, TEXT),
                                                    FIELD(struct heap_told, attached_mono_ns, U64),
                                                    FIELD(struct heap_told, ended_mono_ns, U64),
 #define X(name) FIELD(struct heap_told, name, U64),
@@ -193,6 +196,8 @@ static void add_heap(struct as_target *target, const struct heap_told *h, uint64
     target->heap_known = true;
     target->n_heaps++;
     target->symbols_known |= h->symbols;
+    if (!target->lines_why)
+        target->lines_why = h->lines_why;
 }
 
 /* Peaks of several do not add up unless they were there together. */
@@ -216,7 +221,7 @@ static int keep_span(struct as_target_reader *r, const struct heap_told *h, stru
 static int read_heap(struct as_target_reader *r, struct as_json_parser *p, struct assay_error *err)
 {
     struct heap_told told;
-    int rc = as_json_fields_read(&heap_shape, &told, r, r->scratch, p, err);
+    int rc = as_json_fields_read(&heap_shape, &told, r, &r->target->arena, p, err);
 
     if (rc < 0)
         return rc;
@@ -245,6 +250,40 @@ static const struct as_json_field process_fields[] = {
 };
 static const struct as_json_shape process_shape = SHAPE(struct as_process_row, process_fields, 7);
 
+static const struct as_json_field frame_fields[] = {
+    FIELD(struct as_heap_frame, offset, U64),  FIELD(struct as_heap_frame, function, TEXT),
+    FIELD(struct as_heap_frame, module, TEXT), FIELD(struct as_heap_frame, file, TEXT),
+    FIELD(struct as_heap_frame, line, U32),    FIELD(struct as_heap_frame, inlined, BOOL),
+};
+static const struct as_json_shape frame_shape = SHAPE(struct as_heap_frame, frame_fields, 1);
+
+/* Of the whole run, counted from 1; 0: the heap has no such frame. */
+static uint32_t frame_number(const struct as_target_reader *r, double number)
+{
+    size_t n = r->frames.n - r->frames_from;
+
+    if (r->frames_of != r->heap || !(number >= 0 && number < (double)n))
+        return 0;
+    return (uint32_t)(r->frames_from + (size_t)number + 1);
+}
+
+static int read_frame(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
+{
+    const struct as_target_reader *r = user;
+    struct as_target_site *place = object;
+    uint64_t number;
+    int rc = as_json_next(p, err);
+
+    if (rc < 0)
+        return rc;
+    if (as_json_get_u64(p, &number, NULL) == ASSAY_OK) {
+        place->frame_id = frame_number(r, (double)number);
+        return 1;
+    }
+    rc = as_json_skip(p, err);
+    return rc < 0 ? rc : 1;
+}
+
 _Static_assert(sizeof(enum as_heap_kind) == sizeof(uint32_t), "kinds are read as numbers");
 static const struct as_json_field place_fields[] = {
     {.key = "id", .kind = AS_FIELD_U32, .offset = offsetof(struct as_target_site, site.id)},
@@ -253,6 +292,7 @@ static const struct as_json_field place_fields[] = {
     FIELD(struct as_target_site, function, TEXT),
     FIELD(struct as_target_site, module, TEXT),
     FIELD(struct as_target_site, offset, U64),
+    OWN_FIELD("frame", read_frame),
 #define X(name)                                                                                    \
     {.key = #name, .kind = AS_FIELD_U64, .offset = offsetof(struct as_target_site, site.name)},
     AS_HEAP_SITE_COUNTS(X)
@@ -260,34 +300,61 @@ static const struct as_json_field place_fields[] = {
 };
 static const struct as_json_shape place_shape = SHAPE(struct as_target_site, place_fields, 3);
 
+static int read_at(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
+{
+    struct as_target_reader *r = user;
+    struct as_heap_trace *trace = object;
+    struct as_rows rows = {
+        .arena = &r->target->arena, .size = sizeof(double), .max = AS_HEAP_MAX_FRAMES};
+    int rc = as_rows_read_numbers(&rows, p, err);
+    double *at = rows.at;
+
+    for (size_t i = 0; rc >= 0 && i < rows.n; i++)
+        at[i] = frame_number(r, at[i]);
+    trace->at = at;
+    trace->stack.n_frames = (uint32_t)rows.n;
+    return rc < 0 ? rc : 1;
+}
+
+/* As older runs have them. */
 static int read_frames(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
 {
     struct as_target_reader *r = user;
     struct as_heap_trace *trace = object;
     struct as_rows rows = {
-        .arena = &r->target->arena, .size = sizeof *trace->frame, .max = AS_HEAP_MAX_FRAMES};
+        .arena = r->scratch, .size = sizeof(const char *), .max = AS_HEAP_MAX_FRAMES};
     int rc = as_rows_read_texts(&rows, p, err);
+    const struct as_heap_frame **frame;
 
     if (rc < 0)
         return rc;
-    if (rows.n)
-        memcpy(trace->frame, rows.at, rows.n * rows.size);
-    trace->stack.n_frames = (uint32_t)rows.n;
+    frame = as_arena_zero(&r->target->arena, rows.n + 1, sizeof(const struct as_heap_frame *));
+    if (!frame)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < rows.n; i++) {
+        frame[i] = as_heap_frame_parse(((const char *const *)rows.at)[i], &r->target->arena);
+        if (!frame[i])
+            return as_fail_nomem(err);
+    }
+    trace->frame = frame;
+    trace->n_frames = (uint32_t)rows.n;
     return rows.passed_over == 0;
 }
 
 static const struct as_json_field trace_fields[] = {
-    OWN_FIELD("frames", read_frames),
     {.key = "samples",
      .kind = AS_FIELD_U64,
      .offset = offsetof(struct as_heap_trace, stack.samples)},
+    OWN_FIELD("at", read_at),
+    OWN_FIELD("frames", read_frames),
+    {.key = "cut", .kind = AS_FIELD_BOOL, .offset = offsetof(struct as_heap_trace, stack.cut)},
     {.key = "layer", .kind = AS_FIELD_TEXT, .offset = offsetof(struct as_heap_trace, stack.layer)},
 #define X(name)                                                                                    \
     {.key = #name, .kind = AS_FIELD_F64, .offset = offsetof(struct as_heap_trace, stack.name)},
     AS_HEAP_STACK_ESTIMATES(X)
 #undef X
 };
-static const struct as_json_shape trace_shape = SHAPE(struct as_heap_trace, trace_fields, 3);
+static const struct as_json_shape trace_shape = SHAPE(struct as_heap_trace, trace_fields, 1);
 
 static const struct as_json_field layer_fields[] = {
     FIELD(struct as_heap_layer, name, TEXT),
@@ -372,11 +439,14 @@ static const struct list {
 } lists[] = {
     {AS_DATA_PROCESSES, "processes", &process_shape, offsetof(struct as_target_reader, processes),
      NO_PID, NO_PID, NO_PID},
+    {AS_DATA_FRAMES, "frames", &frame_shape, offsetof(struct as_target_reader, frames), NO_PID,
+     NO_PID, NO_PID},
     {AS_DATA_SITES, "sites", &place_shape, offsetof(struct as_target_reader, places),
      offsetof(struct as_target_site, pid), offsetof(struct as_target_site, heap),
      offsetof(struct as_target, places_left_out)},
     {AS_DATA_STACKS, "stacks", &trace_shape, offsetof(struct as_target_reader, traces),
-     offsetof(struct as_heap_trace, pid), NO_PID, offsetof(struct as_target, traces_left_out)},
+     offsetof(struct as_heap_trace, pid), offsetof(struct as_heap_trace, heap),
+     offsetof(struct as_target, traces_left_out)},
     {AS_DATA_LAYERS, "layers", &layer_shape, offsetof(struct as_target_reader, layers), NO_PID,
      NO_PID, NO_PID},
     {AS_DATA_SERIES, "series", &series_shape, offsetof(struct as_target_reader, series), NO_PID,
@@ -401,6 +471,15 @@ static void set_owner(const struct as_target_reader *r, const struct list *list,
     }
 }
 
+/* Numbers of frames are counted within a heap. */
+static void begin_frames(struct as_target_reader *r, const struct as_rows *rows)
+{
+    if (rows != &r->frames || r->frames_of == r->heap)
+        return;
+    r->frames_of = r->heap;
+    r->frames_from = rows->n;
+}
+
 /* Iterations of several processes do not make one series: those of the first count. */
 static void keep_marks(struct as_target_reader *r, struct as_rows *rows, size_t from, int64_t pid)
 {
@@ -421,6 +500,7 @@ static int read_list(struct as_target_reader *r, const struct list *list, struct
     int64_t pid = 0;
     int rc;
 
+    begin_frames(r, rows);
     while ((rc = as_json_next(p, err)) == AS_JSON_KEY) {
         bool bad = false;
 
@@ -461,6 +541,7 @@ void as_target_reader_init(struct as_target_reader *r, struct as_target *target,
         .target = target,
         .scratch = scratch,
         .processes = {.arena = arena, .size = sizeof *target->process, .max = MAX_PROCESSES},
+        .frames = {.arena = arena, .size = sizeof *target->frame, .max = MAX_FRAMES},
         .places = {.arena = arena, .size = sizeof *target->place, .max = MAX_PLACES},
         .traces = {.arena = arena, .size = sizeof *target->trace, .max = MAX_TRACES},
         .layers = {.arena = arena, .size = sizeof *target->layer, .max = MAX_LAYERS},

@@ -22,7 +22,9 @@ struct as_site_history {
 struct as_target_reader {
     struct as_target *target;
     struct as_arena *scratch; /* gone after the analysis */
-    struct as_rows processes, places, traces, layers, gemm, series, marks;
+    struct as_rows processes, frames, places, traces, layers, gemm, series, marks;
+    size_t frames_from;     /* where those of the heap begin */
+    uint32_t frames_of;     /* the heap whose they are */
     struct as_rows heaps;   /* struct as_heap_span, by number less one as long as there is room */
     uint64_t greatest_peak; /* of one heap */
     uint32_t heap;          /* blocks of heaps so far: lists belong to the last */
@@ -50,6 +52,21 @@ size_t as_series_judged(const double *seconds, const double *value, size_t n, do
 /* Joins the series with the places, which it leaves sorted by heap and id. */
 AS_MUST_USE int as_target_growth(struct as_target *target, const struct as_site_history *series,
                                  size_t n, struct assay_error *err);
+
+/* ---- target_frames.c ---- */
+
+/* A frame as older runs have it: "function+0x12 (module)", "0x1234 (module)", "0x7f0123". NULL
+ * without memory. */
+const struct as_heap_frame *as_heap_frame_parse(const char *text, struct as_arena *arena);
+
+/* Joins sites and stacks with their frames. */
+AS_MUST_USE int as_target_join_frames(struct as_target *target, struct assay_error *err);
+
+/* ---- target_callers.c ---- */
+
+/* Finds who allocates at each site, and sorts the rows. Places and traces stay where they are from
+ * then on. */
+AS_MUST_USE int as_target_find_callers(struct as_target *target, struct assay_error *err);
 
 /* ---- target_stacks.c ---- */
 

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define PLACE_TEXT      400
 #define MAX_COMPARISONS ((size_t)4 << 20) /* of stacks with sites; beyond, all heaps must do */
 
 struct bounds {
@@ -19,29 +18,42 @@ static struct bounds bounds_of_all(const struct as_target *target)
                            (double)target->heap.live_bytes, (double)target->heap.live_blocks};
 }
 
-static bool is_site_of(const struct as_target_site *place, const struct as_heap_trace *trace)
+static bool same_text(const char *a, const char *b)
 {
-    char text[PLACE_TEXT];
-    const char *frame = trace->frame[0];
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
 
-    if (place->pid != trace->pid || place->site.kind == AS_HEAP_MAPPING || !place->function ||
-        strncmp(place->function, frame, strlen(place->function)) != 0)
+/* The function itself at the innermost address: what is inlined there comes before it. */
+static const struct as_heap_frame *innermost(const struct as_heap_trace *trace)
+{
+    uint32_t i = 0;
+
+    while (i + 1 < trace->n_frames && trace->frame[i]->inlined)
+        i++;
+    return trace->n_frames ? trace->frame[i] : NULL;
+}
+
+static bool is_site_of(const struct as_target_site *place, const struct as_heap_trace *trace,
+                       const struct as_heap_frame *frame)
+{
+    if (place->pid != trace->pid || place->site.kind == AS_HEAP_MAPPING || !place->function)
         return false;
-    as_target_site_text(place, text, sizeof text);
-    return strcmp(text, frame) == 0;
+    return place->offset == frame->offset && same_text(place->function, frame->function) &&
+           same_text(place->module, frame->module);
 }
 
 /* The sites that bear the name of the innermost frame, together. False when there is none. */
 static bool bounds_of_site(const struct as_target *target, const struct as_heap_trace *trace,
                            struct bounds *out)
 {
+    const struct as_heap_frame *frame = innermost(trace);
     bool found = false;
 
     *out = (struct bounds){0};
-    for (size_t i = 0; i < target->n_places; i++) {
+    for (size_t i = 0; frame && i < target->n_places; i++) {
         const struct as_heap_site *site = &target->place[i].site;
 
-        if (!is_site_of(&target->place[i], trace))
+        if (!is_site_of(&target->place[i], trace, frame))
             continue;
         found = true;
         out->allocations += (double)site->allocations;
@@ -72,8 +84,7 @@ void as_target_bound_stacks(struct as_target *target)
         struct as_heap_trace *trace = &target->trace[i];
         struct bounds most;
 
-        if (!by_site || trace->stack.n_frames == 0 || !trace->frame[0] ||
-            !bounds_of_site(target, trace, &most))
+        if (!by_site || !bounds_of_site(target, trace, &most))
             most = all;
         bound(&trace->stack.allocations, fmin(most.allocations, all.allocations));
         bound(&trace->stack.allocated_bytes, fmin(most.allocated_bytes, all.allocated_bytes));

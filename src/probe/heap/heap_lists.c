@@ -5,6 +5,9 @@
 #include "base/alloc.h"
 #include "probe/heap/heap_pages.h"
 
+#define MAX_FRAMES (UINT64_C(4) << 20) /* of all stacks; beyond, a stack keeps its innermost */
+#define FEW_FRAMES 32u
+
 /* The sums of all cells over all threads, [n_cells]; freed by the caller. */
 static int sum_cells(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
                      struct as_heap_counter **out, struct assay_error *err)
@@ -131,27 +134,99 @@ static double weighed(uint64_t more, uint64_t less)
     return (double)as_heap_less(more, less) / AS_HEAP_WEIGHT_ONE;
 }
 
-static bool fill_stack(struct as_heap_stack *stack, const struct as_heap_stack_entry *e)
+/* The frames of all stacks, for as long as they are read. */
+struct nodes {
+    struct as_heap_node *at;
+    uint32_t n;
+    uint64_t left; /* frames that may be kept */
+};
+
+/* A caller stands before the one it calls, so the way out has an end. */
+static uint32_t depth_of(const struct nodes *nodes, uint32_t node)
 {
-    if (e->samples == 0 || e->n_frames == 0 || e->n_frames > AS_HEAP_MAX_FRAMES)
+    uint32_t depth = 0;
+
+    while (node > 0 && node < nodes->n && depth < AS_HEAP_MAX_FRAMES) {
+        uint32_t caller = nodes->at[node].caller;
+
+        depth++;
+        node = caller < node ? caller : 0;
+    }
+    return depth;
+}
+
+static int fill_frames(struct as_heap_stack *stack, struct nodes *nodes, uint32_t node,
+                       struct as_arena *arena, struct assay_error *err)
+{
+    uint32_t n = depth_of(nodes, node);
+    uint64_t *frame;
+
+    if (n > FEW_FRAMES && n > nodes->left) {
+        n = FEW_FRAMES;
+        stack->cut = true;
+    }
+    nodes->left -= n < nodes->left ? n : nodes->left;
+    frame = as_arena_zero(arena, (size_t)n + 1, sizeof *frame);
+    if (!frame)
+        return as_fail_nomem(err);
+    for (uint32_t i = 0; i < n; i++, node = nodes->at[node].caller)
+        frame[i] = nodes->at[node].address;
+    stack->frame = frame;
+    stack->n_frames = n;
+    return ASSAY_OK;
+}
+
+/* False: it was never sampled, or has no frame. */
+static bool fill_stack(struct as_heap_stack *stack, const struct as_heap_stack_entry *e,
+                       const struct nodes *nodes)
+{
+    if (e->samples == 0 || depth_of(nodes, e->node) == 0)
         return false;
-    stack->samples = e->samples;
-    stack->allocations = weighed(e->allocations, 0);
-    stack->allocated_bytes = weighed(e->allocated_bytes, 0);
-    stack->live_blocks = weighed(e->allocations, e->frees);
-    stack->live_bytes = weighed(e->allocated_bytes, e->freed_bytes);
-    stack->n_frames = e->n_frames;
-    memcpy(stack->frame, e->frame, sizeof stack->frame);
+    *stack = (struct as_heap_stack){.samples = e->samples,
+                                    .allocations = weighed(e->allocations, 0),
+                                    .allocated_bytes = weighed(e->allocated_bytes, 0),
+                                    .live_blocks = weighed(e->allocations, e->frees),
+                                    .live_bytes = weighed(e->allocated_bytes, e->freed_bytes),
+                                    .cut = e->cut != 0};
     return true;
+}
+
+static int read_nodes(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
+                      struct nodes *out, struct assay_error *err)
+{
+    *out = (struct nodes){.n = sizes->n_nodes, .left = MAX_FRAMES};
+    out->at = as_alloc_zero((size_t)out->n + 1, sizeof *out->at);
+    if (!out->at)
+        return as_fail_nomem(err);
+    return as_heap_read(watch, AS_HEAP_NODES_AT, out->at, out->n * sizeof *out->at, err);
+}
+
+static int read_stacks(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
+                       struct nodes *nodes, struct as_arena *arena, struct as_heap_stack *stack,
+                       size_t *n, struct assay_error *err)
+{
+    struct as_heap_stack_entry entry;
+    const char **layer = NULL;
+    int rc = as_heap_layer_names(watch, sizes, arena, &layer, err);
+
+    for (uint32_t i = 1; rc == ASSAY_OK && i < sizes->n_stacks; i++) {
+        rc = as_heap_read(watch, AS_HEAP_STACKS_AT + (uint64_t)i * sizeof entry, &entry,
+                          sizeof entry, err);
+        if (rc < 0 || !fill_stack(&stack[*n], &entry, nodes))
+            continue;
+        rc = fill_frames(&stack[*n], nodes, entry.node, arena, err);
+        stack[*n].layer = entry.layer < sizes->n_layers ? layer[entry.layer] : NULL;
+        ++*n;
+    }
+    return rc;
 }
 
 int as_heap_watch_stacks(struct as_heap_watch *watch, struct as_arena *arena,
                          struct as_heap_stack **out, size_t *n, struct assay_error *err)
 {
-    struct as_heap_stack_entry entry;
     struct as_heap_stack *stack;
     struct as_heap_sizes sizes;
-    const char **layer = NULL;
+    struct nodes nodes;
     int rc = as_heap_read_sizes(watch, &sizes, err);
 
     *out = NULL;
@@ -161,15 +236,10 @@ int as_heap_watch_stacks(struct as_heap_watch *watch, struct as_arena *arena,
     stack = as_arena_zero(arena, (size_t)sizes.n_stacks + 1, sizeof *stack);
     if (!stack)
         return as_fail_nomem(err);
-    rc = as_heap_layer_names(watch, &sizes, arena, &layer, err);
-    for (uint32_t i = 1; rc == ASSAY_OK && i < sizes.n_stacks; i++) {
-        rc = as_heap_read(watch, AS_HEAP_STACKS_AT + (uint64_t)i * sizeof entry, &entry,
-                          sizeof entry, err);
-        if (rc < 0 || !fill_stack(&stack[*n], &entry))
-            continue;
-        stack[*n].layer = entry.layer < sizes.n_layers ? layer[entry.layer] : NULL;
-        ++*n;
-    }
+    rc = read_nodes(watch, &sizes, &nodes, err);
+    if (rc == ASSAY_OK)
+        rc = read_stacks(watch, &sizes, &nodes, arena, stack, n, err);
+    as_free(nodes.at);
     *out = rc == ASSAY_OK ? stack : NULL;
     return rc;
 }

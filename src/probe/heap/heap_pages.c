@@ -63,6 +63,7 @@ int as_heap_read_sizes(const struct as_heap_watch *watch, struct as_heap_sizes *
         return rc;
     out->n_cells = at_most(out->heap.n_cells, AS_HEAP_CELLS);
     out->n_stacks = at_most(out->heap.n_stacks, AS_HEAP_STACKS);
+    out->n_nodes = at_most(out->heap.n_nodes, AS_HEAP_NODES);
     out->n_layers = at_most(out->heap.n_layers, AS_HEAP_LAYERS);
     out->n_threads = at_most(out->heap.n_threads, AS_HEAP_THREADS);
     out->capacity_pages =

@@ -20,7 +20,7 @@ struct as_heap_watch {
 /* The beginning of the heap's part, its counts within their tables. */
 struct as_heap_sizes {
     struct as_heap_shm heap;
-    uint32_t n_cells, n_stacks, n_layers, n_threads; /* entries, number 0 among them */
+    uint32_t n_cells, n_stacks, n_nodes, n_layers, n_threads; /* entries, number 0 among them */
     uint64_t capacity_pages;
 };
 

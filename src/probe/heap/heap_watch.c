@@ -186,6 +186,7 @@ int as_heap_watch_totals(struct as_heap_watch *watch, struct as_heap_totals *out
     out->mapped_live_bytes = as_heap_less(sums.mapped_bytes, sums.unmapped_bytes);
     out->own_bytes = table_bytes(watch);
     out->share_bytes = as_heap_watch_share_bytes(watch);
+    out->stacks_lost = sizes.heap.stacks_lost;
     out->iterations = sizes.heap.iterations;
     out->n_ids = sizes.n_cells;
     out->n_sites = (uint32_t)as_heap_less(

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "trace/shm/target_shm.h"
 
-#define AS_HEAP_MAX_FRAMES 32
+#define AS_HEAP_MAX_FRAMES 512u
 
 struct as_heap_watch;
 
@@ -37,6 +37,7 @@ struct as_heap_totals {
     uint64_t inherited_frees; /* of blocks that a forked process had from the one before */
     uint64_t unseen_frees; /* not through us; noticed when their addresses were given out again */
     uint64_t unplaced;     /* allocations not counted by site, or not at all: tables full */
+    uint64_t stacks_lost;  /* samples that have no stack: tables full */
     uint64_t iterations;   /* marks seen */
     uint32_t n_sites, n_threads, n_stacks, n_layers;
     uint32_t n_ids; /* those of sites are below */
@@ -61,8 +62,9 @@ struct as_heap_stack {
     double allocations, allocated_bytes; /* estimates */
     double live_bytes, live_blocks;      /* estimates */
     uint32_t n_frames;
-    uint64_t frame[AS_HEAP_MAX_FRAMES]; /* return addresses, innermost first */
-    const char *layer;                  /* NULL: outside any */
+    const uint64_t *frame; /* return addresses, innermost first */
+    bool cut;              /* there were more */
+    const char *layer;     /* NULL: outside any */
 };
 
 /* Per layer: exact, on the thread that ran it. */

@@ -1,5 +1,5 @@
-/* probe/symbols/demangle.c - C++ names as people write them, by the C++ library of the machine.
- * Without one, and for what is no such name, there is no answer. */
+/* probe/symbols/demangle.c - C++ names as people write them, by the C++ library of the machine, and
+ * Rust's. Without a library, and for what is no such name, there is no answer. */
 #include "probe/symbols/elf_file.h"
 
 #include <dlfcn.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "probe/symbols/demangle_rust.h"
 
 /* A reference in a name repeats a part of it, which may itself hold references: three to a level
  * make a name three times longer. Thirty are at most 3^10 times a part; beyond that many, and after
@@ -80,6 +81,8 @@ bool as_demangle(struct as_demangler *d, const char *name, char out[AS_DEMANGLE_
     size_t size;
     int status = -1;
 
+    if (as_demangle_rust(name, out, AS_DEMANGLE_MAX + 1))
+        return true;
     if (!d->demangle || strncmp(name, "_Z", 2) != 0)
         return false;
     if (strlen(name) > AS_DEMANGLE_MAX - 2 || count_references(name) > MAX_REFERENCES ||

@@ -178,6 +178,8 @@ static void read_sections(struct as_elf_file *file, const struct file_header *h)
             take_table(file, h, &s, &file->dynsym);
         else if (section_is(&names, &s, ".gnu_debuglink"))
             take_link(file, &s);
+        else if (section_is(&names, &s, ".debug_info") || section_is(&names, &s, ".zdebug_info"))
+            file->has_lines = s.type != SECTION_NOBITS && s.size > 0;
     }
 }
 

@@ -35,6 +35,7 @@ struct as_elf_file {
     uint8_t build_id[AS_ELF_MAX_BUILD_ID];
     size_t build_id_size;
     const char *debug_link; /* file name that .gnu_debuglink tells, NUL-terminated; NULL: none */
+    bool has_lines;         /* debug information is in it */
 };
 
 struct as_elf_symbol {

@@ -12,17 +12,42 @@
 
 struct as_symbols;
 
+/* A function at an address, and the line it is at there. */
+struct as_symbol_frame {
+    const char *function; /* demangled where it is C++ or Rust; NULL: unknown */
+    const char *file;     /* NULL: unknown */
+    uint32_t line;        /* 0: unknown */
+};
+
 struct as_symbol {
-    const char *function; /* demangled where it is C++; NULL: unknown */
+    const char *function; /* demangled where it is C++ or Rust; NULL: unknown */
     const char *module;   /* file name without its folder; NULL: in no file */
     uint64_t offset;      /* from the function; without one from the start of the module's file
                              image, as addr2line takes it; without a module the address itself */
+    /* Innermost first: each but the last is inlined into the one after it, the last is `function`
+     * itself. None where the file has no debug information, or it was not asked for. */
+    const struct as_symbol_frame *frame;
+    size_t n_frames;
 };
 
 /* `maps` is the text of /proc/PID/maps; `root` stands before its paths ("" usually). */
 AS_MUST_USE int as_symbols_new(struct as_symbols **out, const char *maps, const char *root,
                                struct assay_error *err);
 void as_symbols_free(struct as_symbols *symbols);
+
+#define AS_SYMBOLS_MAX_LINES 65536u /* addresses that lines are looked for; others have none */
+
+/* Looks for the lines of these return addresses, all at once: as_symbols_find() has them from then
+ * on. Once. Debug information that cannot be read costs its lines alone; only NOMEM fails. */
+AS_MUST_USE int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, size_t n,
+                                      struct assay_error *err);
+
+/* Lines that are not there after so many seconds are left; 0: the usual. Before the above. */
+void as_symbols_limit_lines(struct as_symbols *symbols, uint32_t seconds);
+
+/* Why addresses that have debug information have no lines; NULL: they have, as far as it was asked
+ * for. Borrowed. */
+const char *as_symbols_lines_why(const struct as_symbols *symbols);
 
 /* `address` is a return address: the call before it is meant. Texts are borrowed from `symbols`. */
 void as_symbols_find(struct as_symbols *symbols, uint64_t address, struct as_symbol *out);
@@ -37,6 +62,7 @@ struct as_map_region {
     const char *path; /* "" for memory of no file; "[heap]" and the like; without " (deleted)" */
     bool deleted;     /* the file is not there under this name any more */
     bool executable;
+    uint64_t device, inode; /* as stat() has them; 0: of no file */
 };
 
 struct as_memory_map {

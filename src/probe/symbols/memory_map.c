@@ -6,6 +6,7 @@
 #include "probe/symbols/elf_symbols.h"
 
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #define DELETED " (deleted)"
 
@@ -83,6 +84,24 @@ static char *path_text(struct as_arena *arena, const char *text, size_t size)
     return path;
 }
 
+/* "fe:01 1234      ", as the system makes one number of a device. */
+static bool take_file(struct as_map_region *r, const char **at, const char *end)
+{
+    uint64_t major_number, minor_number;
+
+    if (!take_hex(at, end, &major_number) || !take_char(at, end, ':') ||
+        !take_hex(at, end, &minor_number) || !take_char(at, end, ' ') ||
+        major_number > UINT32_MAX || minor_number > UINT32_MAX)
+        return false;
+    r->device = makedev((unsigned)major_number, (unsigned)minor_number);
+    r->inode = 0;
+    for (; *at < end && **at >= '0' && **at <= '9'; ++*at)
+        r->inode = 10 * r->inode + (uint64_t)(**at - '0');
+    while (*at < end && **at == ' ')
+        ++*at;
+    return true;
+}
+
 /* False when the line is none. The path is left as the text before it. */
 static bool parse_line(struct as_map_region *r, const char *at, const char *end, const char **path,
                        size_t *size)
@@ -93,7 +112,7 @@ static bool parse_line(struct as_map_region *r, const char *at, const char *end,
         return false;
     r->executable = at[2] == 'x';
     if (!skip_word(&at, end) || !take_hex(&at, end, &r->offset) || !take_char(&at, end, ' ') ||
-        !skip_word(&at, end) || !skip_word(&at, end))
+        !take_file(r, &at, end))
         return false;
     *path = at;
     *size = (size_t)(end - at);

@@ -19,6 +19,7 @@ const struct as_exporter as_exporters[] = {
     {"speedscope", ".speedscope.json", "for speedscope.app, one profile per thread",
      as_export_speedscope},
     {"folded", ".folded", "stacks and their self time, for flame graphs", as_export_folded},
+    {"flamegraph", ".svg", "a flame graph as SVG, for any browser", as_export_flame_graph},
     {"json", ".json", "every span, sample, iteration and loss", as_export_json},
     {"csv", ".csv", "every call in the order the calls ended", as_export_csv},
 };

@@ -128,6 +128,7 @@ int as_export_chrome(struct as_export *x, struct assay_error *err);
 int as_export_perfetto(struct as_export *x, struct assay_error *err);
 int as_export_speedscope(struct as_export *x, struct assay_error *err);
 int as_export_folded(struct as_export *x, struct assay_error *err);
+int as_export_flame_graph(struct as_export *x, struct assay_error *err);
 int as_export_json(struct as_export *x, struct assay_error *err);
 int as_export_csv(struct as_export *x, struct assay_error *err);
 

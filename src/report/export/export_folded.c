@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "report/export/export_common.h"
+#include "report/export/flame_graph.h"
 
 /* A frame's name and its rank among all different names: sites of the same name are one frame. */
 struct frame {
@@ -230,6 +231,59 @@ int as_export_folded(struct as_export *x, struct assay_error *err)
     x->result.stacks_merged = f.tree.truncated;
     if (rc == ASSAY_OK)
         rc = put_lines(&f, err);
+    as_call_tree_fini(&f.tree);
+    return rc;
+}
+
+/* ---- the same as a picture ---- */
+
+static size_t time_text(char *out, double weight)
+{
+    return as_text_ns(out, weight, AS_TIME_AUTO);
+}
+
+/* Nodes stand behind their parents. */
+static int draw(struct folded *f, struct as_flame *flame, struct assay_error *err)
+{
+    struct as_export *x = f->x;
+    size_t n_names = (size_t)x->run->n_sites + 1 + x->n_threads, n_nodes;
+    struct as_flame_name *name = as_arena_zero(&x->arena, n_names, sizeof *name);
+    struct as_tree_node *node;
+    uint32_t *drawn;
+    int rc = as_call_tree_order(&f->tree, &x->arena, &node, &n_nodes, err);
+
+    if (rc < 0)
+        return rc;
+    drawn = as_arena_zero(&x->arena, n_nodes + 1, sizeof *drawn);
+    if (!name || !drawn)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < n_names && f->ranked[i]; i++)
+        name[i] = (struct as_flame_name){.label = f->ranked[i]->name, .tip = f->ranked[i]->name};
+    for (uint32_t i = 1; i < n_nodes; i++) {
+        drawn[i] = as_flame_step(flame, drawn[node[i].parent], node[i].site);
+        as_flame_add(flame, drawn[i], node[i].self_ns);
+        x->result.seen.stacks += node[i].self_ns > 0;
+        x->result.seen.stacks_ns += node[i].self_ns;
+    }
+    x->result.kept = x->result.seen;
+    return as_flame_draw(flame, name,
+                         &(struct as_flame_title){.title = "Time by span, without those inside it",
+                                                  .subtitle = x->title,
+                                                  .text = time_text,
+                                                  .max_bytes = x->options.max_bytes},
+                         x->out, err);
+}
+
+int as_export_flame_graph(struct as_export *x, struct assay_error *err)
+{
+    struct folded f = {.x = x};
+    struct as_flame flame = {0};
+    int rc = collect(&f, err);
+
+    x->result.stacks_merged = f.tree.truncated;
+    if (rc == ASSAY_OK)
+        rc = draw(&f, &flame, err);
+    as_flame_fini(&flame);
     as_call_tree_fini(&f.tree);
     return rc;
 }

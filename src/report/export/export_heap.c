@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/watch/allocator_wrappers.h"
 #include "base/alloc.h"
 #include "base/hash_map.h"
 #include "base/json/json_writer.h"
 #include "base/proto/protobuf_writer.h"
+#include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
+#include "base/vec.h"
+#include "report/export/flame_graph.h"
 
 static const char *const weights[] = {"allocated", "live"};
 
@@ -22,29 +26,36 @@ const char *as_heap_weight_at(size_t i)
     return i < AS_COUNT_OF(weights) ? weights[i] : NULL;
 }
 
-/* One frame of all stacks: names are numbered in the order they come up. */
+/* One function of all stacks: numbered in the order they come up. */
+struct function {
+    const char *name, *file;
+};
+
+/* A function at a line. */
+struct location {
+    uint32_t function, line;
+};
+
 struct frames {
     struct as_arena arena;
-    struct as_hash_map index;
-    const char **name;
+    struct as_hash_map index, places;
+    struct function *function;
     size_t n, capacity;
+    struct location *location;
+    size_t n_locations, locations_capacity;
     bool nomem;
 };
 
-/* "malloc_wrapper+0x1f (libx.so)" without the offset. What it comes from may hold any bytes; none
- * that separates frames or lines stays. */
-static char *clean_name(struct as_arena *arena, const char *frame)
+/* What it comes from may hold any bytes; none that separates frames or lines stays. */
+static char *clean_name(struct as_arena *arena, const struct as_heap_frame *f)
 {
-    const char *plus = strstr(frame, "+0x");
-    const char *rest = plus ? plus + 3 + strspn(plus + 3, "0123456789abcdef") : NULL;
-    char text[600];
-    char *name;
+    char text[600], *name;
 
-    if (rest)
-        (void)snprintf(text, sizeof text, "%.*s%.200s",
-                       (int)(plus - frame < 380 ? plus - frame : 380), frame, rest);
+    if (f->function)
+        (void)snprintf(text, sizeof text, "%.380s%s%.200s%s", f->function, f->module ? " (" : "",
+                       f->module ? f->module : "", f->module ? ")" : "");
     else
-        (void)snprintf(text, sizeof text, "%.580s", frame);
+        as_heap_frame_address(f, text, sizeof text);
     name = as_utf8_safe(arena, text, strlen(text));
     for (char *c = name; c && *c; c++)
         if (*c == ';')
@@ -52,60 +63,89 @@ static char *clean_name(struct as_arena *arena, const char *frame)
     return name;
 }
 
-static uint32_t frame_number(struct frames *f, const char *frame)
+static uint32_t function_number(struct frames *f, const struct as_heap_frame *frame)
 {
-    char *name = clean_name(&f->arena, frame ? frame : "(unknown)");
+    char *name = clean_name(&f->arena, frame);
     const uint64_t *known = name ? as_hash_map_find(&f->index, name, strlen(name)) : NULL;
 
     if (known)
         return (uint32_t)*known;
-    if (f->n == f->capacity) {
-        size_t capacity = f->capacity ? 2 * f->capacity : 256;
-        const char **grown = as_realloc(f->name, capacity, sizeof *grown);
-
-        if (grown) {
-            f->name = grown;
-            f->capacity = capacity;
-        } else {
-            name = NULL;
-        }
-    }
-    if (!name || as_hash_map_put(&f->index, name, strlen(name), f->n) < 0) {
+    if (!name || !AS_VEC_RESERVE(f->function, f->n, f->capacity) ||
+        as_hash_map_put(&f->index, name, strlen(name), f->n) < 0) {
         f->nomem = true;
         return 0;
     }
-    f->name[f->n] = name;
+    f->function[f->n] = (struct function){name, frame->file};
     return (uint32_t)f->n++;
 }
 
-/* The frames of each stack as numbers, innermost first. */
+static uint32_t location_number(struct frames *f, const struct as_heap_frame *frame)
+{
+    struct location at = {function_number(f, frame), frame->line};
+    const uint64_t *known = as_hash_map_find(&f->places, &at, sizeof at);
+    struct location *key;
+
+    if (known)
+        return (uint32_t)*known;
+    key = as_arena_alloc(&f->arena, sizeof *key);
+    if (key)
+        *key = at;
+    if (!key || !AS_VEC_RESERVE(f->location, f->n_locations, f->locations_capacity) ||
+        as_hash_map_put(&f->places, key, sizeof *key, f->n_locations) < 0) {
+        f->nomem = true;
+        return 0;
+    }
+    f->location[f->n_locations] = at;
+    return (uint32_t)f->n_locations++;
+}
+
+/* The frames of each stack as numbers of locations, innermost first. */
 struct stacks {
     const struct as_target *target;
     struct frames frames;
-    uint32_t (*frame)[AS_HEAP_MAX_FRAMES];
+    uint32_t **frame;
+    uint64_t max_bytes; /* of a picture; 0: no limit */
 };
 
 static void stacks_fini(struct stacks *s)
 {
     as_hash_map_fini(&s->frames.index);
+    as_hash_map_fini(&s->frames.places);
     as_arena_fini(&s->frames.arena);
-    as_free(s->frames.name);
-    as_free(s->frame);
+    as_free(s->frames.function);
+    as_free(s->frames.location);
 }
 
 static uint32_t depth_of(const struct as_heap_trace *trace)
 {
-    return trace->stack.n_frames < AS_HEAP_MAX_FRAMES ? trace->stack.n_frames : AS_HEAP_MAX_FRAMES;
+    return trace->n_frames;
+}
+
+static const char *name_at(const struct stacks *s, size_t stack, uint32_t k)
+{
+    return s->frames.function[s->frames.location[s->frame[stack][k]].function].name;
+}
+
+static bool number_stack(struct stacks *s, size_t i)
+{
+    const struct as_heap_trace *trace = &s->target->trace[i];
+
+    s->frame[i] = as_arena_zero(&s->frames.arena, (size_t)trace->n_frames + 1, sizeof **s->frame);
+    for (uint32_t k = 0; s->frame[i] && k < trace->n_frames; k++)
+        s->frame[i][k] = location_number(&s->frames, trace->frame[k]);
+    return s->frame[i] && !s->frames.nomem;
 }
 
 static int stacks_init(struct stacks *s, const struct as_target *target, struct assay_error *err)
 {
+    bool ok;
+
     *s = (struct stacks){.target = target};
-    s->frame = as_alloc_zero(target->n_traces ? target->n_traces : 1, sizeof *s->frame);
-    for (size_t i = 0; s->frame && i < target->n_traces; i++)
-        for (uint32_t k = 0; k < depth_of(&target->trace[i]); k++)
-            s->frame[i][k] = frame_number(&s->frames, target->trace[i].frame[k]);
-    if (s->frame && !s->frames.nomem)
+    s->frame = as_arena_zero(&s->frames.arena, target->n_traces + 1, sizeof(uint32_t *));
+    ok = s->frame != NULL;
+    for (size_t i = 0; ok && i < target->n_traces; i++)
+        ok = number_stack(s, i);
+    if (ok)
         return ASSAY_OK;
     stacks_fini(s);
     return as_fail_nomem(err);
@@ -124,7 +164,7 @@ static uint64_t bytes_of(const struct as_heap_trace *trace, enum as_heap_weight 
 
 /* ---- folded: "outermost;...;innermost bytes" ---- */
 
-static int put_folded(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+static int put_folded(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
                       struct assay_error *err)
 {
     (void)err;
@@ -135,7 +175,7 @@ static int put_folded(const struct stacks *s, enum as_heap_weight weight, struct
         if (bytes == 0)
             continue;
         for (uint32_t k = depth_of(trace); k-- > 0;)
-            as_out_printf(out, "%s%s", s->frames.name[s->frame[i][k]], k ? ";" : "");
+            as_out_printf(out, "%s%s", name_at(s, i, k), k ? ";" : "");
         as_out_printf(out, " %llu\n", (unsigned long long)bytes);
     }
     return ASSAY_OK;
@@ -171,7 +211,7 @@ static void put_profile(const struct stacks *s, struct as_json_writer *w,
     as_json_object_end(w);
 }
 
-static int put_speedscope(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+static int put_speedscope(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
                           struct assay_error *err)
 {
     struct as_json_writer w;
@@ -183,9 +223,16 @@ static int put_speedscope(const struct stacks *s, enum as_heap_weight weight, st
     as_json_kv_u64(&w, "activeProfileIndex", weight == AS_HEAP_WEIGH_LIVE);
     as_json_kv_object(&w, "shared");
     as_json_kv_array(&w, "frames");
-    for (size_t i = 0; i < s->frames.n; i++) {
+    for (size_t i = 0; i < s->frames.n_locations; i++) {
+        const struct location *at = &s->frames.location[i];
+        const struct function *f = &s->frames.function[at->function];
+
         as_json_object(&w);
-        as_json_kv_text(&w, "name", s->frames.name[i]);
+        as_json_kv_text(&w, "name", f->name);
+        if (f->file && at->line) {
+            as_json_kv_text(&w, "file", f->file);
+            as_json_kv_u64(&w, "line", at->line);
+        }
         as_json_object_end(&w);
     }
     as_json_array_end(&w);
@@ -215,9 +262,11 @@ enum { /* fields */
        LOCATION_ID = 1,
        LOCATION_LINE = 4,
        LINE_FUNCTION = 1,
+       LINE_LINE = 2,
        FUNCTION_ID = 1,
        FUNCTION_NAME = 2,
-       FUNCTION_SYSTEM_NAME = 3
+       FUNCTION_SYSTEM_NAME = 3,
+       FUNCTION_FILE = 4
 };
 
 /* Strings 0 to 6; names of frames follow. */
@@ -252,7 +301,39 @@ static void put_samples(const struct stacks *s, struct as_protobuf *p)
     }
 }
 
-static int put_pprof(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+static void put_location(struct as_protobuf *p, size_t i, const struct location *at)
+{
+    as_protobuf_begin(p, PROFILE_LOCATION);
+    as_protobuf_u64(p, LOCATION_ID, i + 1);
+    as_protobuf_begin(p, LOCATION_LINE);
+    as_protobuf_u64(p, LINE_FUNCTION, at->function + UINT64_C(1));
+    if (at->line)
+        as_protobuf_u64(p, LINE_LINE, at->line);
+    as_protobuf_end(p);
+    as_protobuf_end(p);
+}
+
+/* Its name stands behind the strings above, its file behind the names of all. */
+static void put_function(struct as_protobuf *p, size_t i, const struct function *f, size_t n)
+{
+    as_protobuf_begin(p, PROFILE_FUNCTION);
+    as_protobuf_u64(p, FUNCTION_ID, i + 1);
+    as_protobuf_u64(p, FUNCTION_NAME, AS_COUNT_OF(strings) + i);
+    as_protobuf_u64(p, FUNCTION_SYSTEM_NAME, AS_COUNT_OF(strings) + i);
+    if (f->file)
+        as_protobuf_u64(p, FUNCTION_FILE, AS_COUNT_OF(strings) + n + i);
+    as_protobuf_end(p);
+}
+
+static void put_file(struct as_protobuf *p, const char *file)
+{
+    if (file)
+        as_protobuf_text(p, PROFILE_STRINGS, file);
+    else
+        as_protobuf_string(p, PROFILE_STRINGS, "");
+}
+
+static int put_pprof(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
                      struct assay_error *err)
 {
     struct as_protobuf p = {0};
@@ -260,23 +341,16 @@ static int put_pprof(const struct stacks *s, enum as_heap_weight weight, struct 
 
     put_types(&p);
     put_samples(s, &p);
-    for (size_t i = 0; i < s->frames.n; i++) { /* a location is its function */
-        as_protobuf_begin(&p, PROFILE_LOCATION);
-        as_protobuf_u64(&p, LOCATION_ID, i + 1);
-        as_protobuf_begin(&p, LOCATION_LINE);
-        as_protobuf_u64(&p, LINE_FUNCTION, i + 1);
-        as_protobuf_end(&p);
-        as_protobuf_end(&p);
-        as_protobuf_begin(&p, PROFILE_FUNCTION);
-        as_protobuf_u64(&p, FUNCTION_ID, i + 1);
-        as_protobuf_u64(&p, FUNCTION_NAME, AS_COUNT_OF(strings) + i);
-        as_protobuf_u64(&p, FUNCTION_SYSTEM_NAME, AS_COUNT_OF(strings) + i);
-        as_protobuf_end(&p);
-    }
+    for (size_t i = 0; i < s->frames.n_locations; i++)
+        put_location(&p, i, &s->frames.location[i]);
+    for (size_t i = 0; i < s->frames.n; i++)
+        put_function(&p, i, &s->frames.function[i], s->frames.n);
     for (size_t i = 0; i < AS_COUNT_OF(strings); i++)
         as_protobuf_string(&p, PROFILE_STRINGS, strings[i]);
     for (size_t i = 0; i < s->frames.n; i++)
-        as_protobuf_text(&p, PROFILE_STRINGS, s->frames.name[i]);
+        as_protobuf_text(&p, PROFILE_STRINGS, s->frames.function[i].name);
+    for (size_t i = 0; i < s->frames.n; i++)
+        put_file(&p, s->frames.function[i].file);
     as_protobuf_u64(&p, PROFILE_DEFAULT_TYPE, weight == AS_HEAP_WEIGH_LIVE ? 6 : 3);
     if (as_protobuf_ok(&p))
         as_out_put(out, p.bytes.data, p.bytes.size);
@@ -286,13 +360,105 @@ static int put_pprof(const struct stacks *s, enum as_heap_weight weight, struct 
     return rc;
 }
 
+/* ---- flame graph ---- */
+
+static size_t bytes_text(char *out, double weight)
+{
+    return as_text_bytes(out, weight);
+}
+
+/* Templates and arguments make names too long for a frame; the tip has them. */
+static const char *label_of(struct as_arena *arena, const struct as_heap_frame *f, const char *name)
+{
+    char plain[AS_PLAIN_NAME], *label;
+
+    if (!f->function)
+        return name;
+    as_plain_function_name(f->function, plain);
+    if (!plain[0] || plain[0] == ':')
+        return name;
+    label = as_arena_text(arena, plain, strlen(plain));
+    return label ? label : name;
+}
+
+/* The name, and the file where it is known. */
+static const char *tip_of(struct as_arena *arena, const struct function *f)
+{
+    size_t size = strlen(f->name) + (f->file ? strlen(f->file) : 0) + 8;
+    char *tip = as_arena_alloc(arena, size);
+
+    if (!tip)
+        return f->name;
+    (void)snprintf(tip, size, "%s%s%s", f->name, f->file ? " in " : "", f->file ? f->file : "");
+    return tip;
+}
+
+static void grow_stack(struct as_flame *flame, struct as_flame_name *name, struct stacks *s,
+                       size_t i, uint64_t bytes)
+{
+    const struct as_heap_trace *trace = &s->target->trace[i];
+    uint32_t node = 0;
+
+    for (uint32_t k = depth_of(trace); bytes && k-- > 0;) {
+        const struct as_heap_frame *frame = trace->frame[k];
+        uint32_t number = s->frames.location[s->frame[i][k]].function;
+        const struct function *f = &s->frames.function[number];
+
+        if (!name[number].label)
+            name[number] =
+                (struct as_flame_name){.label = label_of(&s->frames.arena, frame, f->name),
+                                       .tip = tip_of(&s->frames.arena, f),
+                                       .group = frame->module,
+                                       .pale = frame->wrapper};
+        node = as_flame_step(flame, node, number);
+    }
+    as_flame_add(flame, node, bytes);
+}
+
+static int put_flame_graph(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+                           struct assay_error *err)
+{
+    struct as_flame_name *name = as_arena_zero(&s->frames.arena, s->frames.n + 1, sizeof *name);
+    const struct as_target *t = s->target;
+    char subtitle[300], command[160];
+    struct as_flame flame = {0};
+    uint64_t samples = 0;
+    int rc;
+
+    if (!name)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < t->n_traces; i++) {
+        grow_stack(&flame, name, s, i, bytes_of(&t->trace[i], weight));
+        samples += t->trace[i].stack.samples;
+    }
+    (void)snprintf(command, sizeof command, "%s", t->n_args ? t->argv[0] : "a program");
+    (void)snprintf(subtitle, sizeof subtitle,
+                   "%s; estimated from %llu samples; gray: functions that allocate for others",
+                   command, (unsigned long long)samples);
+    rc = as_flame_draw(&flame, name,
+                       &(struct as_flame_title){
+                           .title = weight == AS_HEAP_WEIGH_LIVE
+                                        ? "Heap: bytes live at the end, by the calls that "
+                                          "allocated them"
+                                        : "Heap: bytes allocated, by the calls that allocated them",
+                           .subtitle = subtitle,
+                           .text = bytes_text,
+                           .max_bytes = s->max_bytes},
+                       out, err);
+    as_flame_fini(&flame);
+    return rc;
+}
+
 /* ---- all ---- */
 
 static const struct {
     const char *name;
-    int (*put)(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+    int (*put)(struct stacks *s, enum as_heap_weight weight, struct as_out *out,
                struct assay_error *err);
-} formats[] = {{"folded", put_folded}, {"speedscope", put_speedscope}, {"pprof", put_pprof}};
+} formats[] = {{"folded", put_folded},
+               {"speedscope", put_speedscope},
+               {"pprof", put_pprof},
+               {"flamegraph", put_flame_graph}};
 
 bool as_export_takes_heap(const char *format)
 {
@@ -303,7 +469,7 @@ bool as_export_takes_heap(const char *format)
 }
 
 int as_export_heap(const struct as_target *target, const char *format, enum as_heap_weight weight,
-                   struct as_out *out, struct assay_error *err)
+                   uint64_t max_bytes, struct as_out *out, struct assay_error *err)
 {
     struct stacks s;
     int rc;
@@ -317,6 +483,7 @@ int as_export_heap(const struct as_target *target, const char *format, enum as_h
     rc = stacks_init(&s, target, err);
     if (rc < 0)
         return rc;
+    s.max_bytes = max_bytes;
     rc = ASSAY_ERR_NOTFOUND;
     for (size_t i = 0; i < AS_COUNT_OF(formats); i++)
         if (strcmp(formats[i].name, format) == 0)

@@ -110,6 +110,26 @@ void as_svg_text(struct as_svg *svg, double x, double y, enum as_svg_anchor anch
     put_text(svg, x, y, anchors[anchor], size, text);
 }
 
+void as_svg_tile(struct as_svg *svg, const struct as_svg_tile *tile)
+{
+    struct as_out *out = svg->out;
+
+    as_out_text(out, "<g><title>");
+    put_escaped(out, tile->tip);
+    as_out_text(out, "</title><rect");
+    put_attribute(out, "x", tile->x);
+    put_attribute(out, "y", tile->y);
+    put_attribute(out, "width", tile->width);
+    put_attribute(out, "height", tile->height);
+    as_out_text(out, " fill=\"");
+    as_out_text(out, tile->color);
+    as_out_text(out, "\"/>\n");
+    if (tile->label[0])
+        put_text(svg, tile->x + 3, tile->y + tile->height / 2 + tile->size * 0.36,
+                 " font-family=\"monospace\"", tile->size, tile->label);
+    as_out_text(out, "</g>\n");
+}
+
 static void put_rotated(struct as_svg *svg, double x, double y, const char *anchor, double degrees,
                         double size, const char *text)
 {

@@ -30,6 +30,14 @@ void as_svg_rect(struct as_svg *svg, double x, double y, double width, double he
 void as_svg_dot(struct as_svg *svg, double x, double y, double radius, const char *color,
                 double opacity, const char *tip);
 
+/* A rectangle with a text in it, in letters of one width, and a tip. */
+struct as_svg_tile {
+    double x, y, width, height;
+    double size; /* of the text */
+    const char *color, *label, *tip;
+};
+void as_svg_tile(struct as_svg *svg, const struct as_svg_tile *tile);
+
 /* A colour for the i-th thing; they repeat after some time. Told apart by most eyes. */
 const char *as_svg_color(size_t i);
 

@@ -53,6 +53,31 @@ void as_watch_csv_processes(struct as_csv_writer *w, const struct as_target *tar
     }
 }
 
+static void put_line(struct as_csv_writer *w, const struct as_heap_frame *f)
+{
+    as_csv_name(w, f ? f->file : NULL);
+    if (f && f->line)
+        as_csv_u64(w, f->line);
+    else
+        as_csv_empty(w);
+}
+
+/* The line, the innermost function that is inlined there, and who allocated most. */
+static void put_place(struct as_csv_writer *w, const struct as_target_site *place)
+{
+    const struct as_target_caller *c = place->n_callers ? &place->caller[0] : NULL;
+
+    put_line(w, place->n_frames ? &place->frame[0] : NULL);
+    as_csv_name(w, place->n_frames > 1 ? place->frame[0].function : NULL);
+    as_csv_name(w, c ? c->frame->function : NULL);
+    put_line(w, c ? c->frame : NULL);
+    as_csv_f64(w, c ? c->share : AS_UNKNOWN);
+    if (c)
+        as_csv_text(w, c->estimate ? "true" : "false");
+    else
+        as_csv_empty(w);
+}
+
 void as_watch_csv_sites(struct as_csv_writer *w, const struct as_target *target)
 {
     static const char *const title[] = {"pid",
@@ -67,7 +92,15 @@ void as_watch_csv_sites(struct as_csv_writer *w, const struct as_target *target)
 #undef X
                                             "growth_bytes_per_second",
                                         "growth_p_value",
-                                        "growing"};
+                                        "growing",
+                                        "file",
+                                        "line",
+                                        "inlined_function",
+                                        "caller",
+                                        "caller_file",
+                                        "caller_line",
+                                        "caller_share",
+                                        "caller_estimate"};
 
     put_header(w, title, AS_COUNT_OF(title));
     for (size_t i = 0; i < target->n_places; i++) {
@@ -91,6 +124,7 @@ void as_watch_csv_sites(struct as_csv_writer *w, const struct as_target *target)
         as_csv_f64(w, place->growth_bytes_per_second);
         as_csv_f64(w, place->growth_p_value);
         as_csv_text(w, place->growing ? "true" : "false");
+        put_place(w, place);
         as_csv_row_end(w);
     }
 }

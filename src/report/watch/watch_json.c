@@ -86,6 +86,7 @@ static void put_site(struct as_json_writer *w, const struct as_target_site *plac
     as_json_kv_i64(w, "pid", place->pid);
     as_json_kv_u64(w, "id", s->id);
     AS_JSON_FIELDS(w, place, function, module, offset);
+    as_watch_json_place(w, place);
     as_json_kv_text(w, "kind", as_heap_kind_name(s->kind));
     as_json_kv_text(w, "layer", s->layer);
 #define X(name) as_json_kv_u64(w, #name, s->name);
@@ -102,7 +103,8 @@ static void put_site(struct as_json_writer *w, const struct as_target_site *plac
     as_json_object_end(w);
 }
 
-static void put_stack(struct as_json_writer *w, const struct as_heap_trace *trace)
+static void put_stack(struct as_json_writer *w, const struct as_target *p,
+                      const struct as_heap_trace *trace)
 {
     as_json_object(w);
     as_json_kv_i64(w, "pid", trace->pid);
@@ -112,10 +114,8 @@ static void put_stack(struct as_json_writer *w, const struct as_heap_trace *trac
 #define X(name) as_json_kv_f64(w, #name "_estimate", trace->stack.name);
     AS_HEAP_STACK_ESTIMATES(X)
 #undef X
-    as_json_kv_array(w, "frames");
-    for (uint32_t k = 0; k < trace->stack.n_frames; k++)
-        as_json_text(w, trace->frame[k]);
-    as_json_array_end(w);
+    as_json_kv_bool(w, "cut", trace->stack.cut);
+    as_watch_json_frames(w, p, trace);
     as_json_object_end(w);
 }
 
@@ -134,6 +134,8 @@ static void put_heap(struct as_json_writer *w, const struct as_target *p)
     as_json_kv_bool(w, "largest_process_watched", !as_target_largest_unwatched(p));
     as_json_kv_u64(w, "n_threads", p->heap.n_threads);
     as_json_kv_bool(w, "symbols_known", p->symbols_known);
+    as_json_kv_text(w, "lines_why", p->lines_why);
+    as_watch_json_frame_table(w, p);
     as_json_kv_array(w, "sites");
     for (size_t i = 0; i < p->n_places; i++)
         put_site(w, &p->place[i]);
@@ -141,7 +143,7 @@ static void put_heap(struct as_json_writer *w, const struct as_target *p)
     as_json_kv_u64(w, "sites_left_out", p->places_left_out);
     as_json_kv_array(w, "stacks");
     for (size_t i = 0; i < p->n_traces; i++)
-        put_stack(w, &p->trace[i]);
+        put_stack(w, p, &p->trace[i]);
     as_json_array_end(w);
     as_json_kv_u64(w, "stacks_left_out", p->traces_left_out);
     as_json_kv_array(w, "layers");

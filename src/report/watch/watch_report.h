@@ -52,4 +52,13 @@ void as_watch_csv_processes(struct as_csv_writer *w, const struct as_target *tar
 void as_watch_csv_sites(struct as_csv_writer *w, const struct as_target *target);
 void as_watch_csv_gemm(struct as_csv_writer *w, const struct as_target *target);
 
+/* ---- watch_json_frames.c ---- */
+
+/* Members of an object that is open: all frames; those of a stack; the line of a site, and who
+ * allocates at it. */
+void as_watch_json_frame_table(struct as_json_writer *w, const struct as_target *target);
+void as_watch_json_frames(struct as_json_writer *w, const struct as_target *target,
+                          const struct as_heap_trace *trace);
+void as_watch_json_place(struct as_json_writer *w, const struct as_target_site *place);
+
 #endif

@@ -222,6 +222,55 @@ static double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : AS_UNKNOWN;
 }
 
+/* The part of a number that is this caller's. */
+static void cell_part_bytes(struct as_table *t, double bytes, bool estimate)
+{
+    char text[AS_TEXT_HUMAN];
+
+    as_text_bytes(text, bytes);
+    as_table_printf(t, AS_STYLE_NONE, "%s%s", estimate && bytes > 0 ? "~" : "", text);
+}
+
+static void cell_part_count(struct as_table *t, uint64_t count, double part, bool estimate)
+{
+    char text[AS_TEXT_HUMAN];
+    double of_it = (double)count * part;
+
+    as_text_count(text, estimate && of_it < 0x1p63 ? (uint64_t)llround(of_it) : count);
+    as_table_printf(t, AS_STYLE_NONE, "%s%s", estimate && count ? "~" : "", text);
+}
+
+static void put_site(struct as_table *t, struct as_page *page, const struct as_target *p,
+                     const struct as_target_row *row)
+{
+    const struct as_target_site *place = row->place;
+    const struct as_heap_site *s = &place->site;
+    const struct as_target_caller *c = row->caller;
+    bool estimate = c && c->estimate;
+    double part = c ? c->share : 1, live_part = c ? c->live_share : 1;
+    double peak = place->peak_known ? (double)s->peak_live_bytes : AS_UNKNOWN;
+    char where[PLACE_TEXT];
+
+    as_target_row_owner(p, row, where, sizeof where);
+    as_table_row(t);
+    as_table_text(t, AS_STYLE_NONE, as_page_name(page, where));
+    as_table_text(t, AS_STYLE_NONE, as_heap_kind_name(s->kind));
+    cell_part_bytes(t, peak * live_part, estimate);
+    as_cell_share(t, p->heap.peak_bytes && !place->apart
+                         ? peak * live_part / (double)p->heap.peak_bytes
+                         : AS_UNKNOWN);
+    cell_part_bytes(t, (double)s->live_bytes * live_part, estimate);
+    cell_part_bytes(t, (double)s->allocated_bytes * part, estimate);
+    cell_part_count(t, s->allocations, part, estimate);
+    /* Which of them is freed at once no sample tells; what grows is what stays. */
+    as_cell_share(t, estimate ? AS_UNKNOWN : share_of(s->temporary, s->allocations));
+    cell_part_bytes(t,
+                    place->growing && live_part > 0 ? place->growth_bytes_per_second * live_part
+                                                    : AS_UNKNOWN,
+                    estimate);
+    as_table_text(t, AS_STYLE_NONE, as_page_name(page, s->layer));
+}
+
 static void put_sites(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
@@ -237,34 +286,23 @@ static void put_sites(const struct as_watch_view *view, struct as_page *page)
         {.title = "layer", .identity = true, .max_width = 24, .drop = 5},
     };
     const struct as_target *p = view->target;
-    size_t shown = rows_of(view, USUAL_SITES, p->n_heap_places);
-    char where[PLACE_TEXT];
+    size_t shown = rows_of(view, USUAL_SITES, p->n_rows);
+    bool estimates = false;
     struct as_table t;
 
-    if (p->n_heap_places == 0)
+    if (p->n_rows == 0)
         return;
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown; i++) {
-        const struct as_target_site *place = &p->place[i];
-        const struct as_heap_site *s = &place->site;
-        double peak = place->peak_known ? (double)s->peak_live_bytes : AS_UNKNOWN;
-
-        as_target_site_owner(p, place, where, sizeof where);
-        as_table_row(&t);
-        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, where));
-        as_table_text(&t, AS_STYLE_NONE, as_heap_kind_name(s->kind));
-        cell_bytes(&t, peak);
-        as_cell_share(&t, p->heap.peak_bytes && !place->apart ? peak / (double)p->heap.peak_bytes
-                                                              : AS_UNKNOWN);
-        cell_bytes(&t, (double)s->live_bytes);
-        cell_bytes(&t, (double)s->allocated_bytes);
-        as_cell_count(&t, s->allocations);
-        as_cell_share(&t, share_of(s->temporary, s->allocations));
-        cell_bytes(&t, place->growing ? place->growth_bytes_per_second : AS_UNKNOWN);
-        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, s->layer));
+        put_site(&t, page, p, &p->row[i]);
+        estimates |= p->row[i].caller && p->row[i].caller->estimate;
     }
     as_page_table(page, &t);
-    tell_more(page, shown, p->n_heap_places, "sites");
+    if (estimates)
+        as_page_line(page, AS_STYLE_DIM,
+                     "~ estimated: the counts of an allocation function, divided among its callers "
+                     "by sampled stacks");
+    tell_more(page, shown, p->n_rows, "sites");
 }
 
 static void put_mappings(const struct as_watch_view *view, struct as_page *page)
@@ -307,6 +345,38 @@ static void tell_sites(const struct as_target *p, struct as_page *page)
                      (unsigned long long)p->places_left_out);
     if (p->n_places && !p->symbols_known)
         as_page_line(page, AS_STYLE_DIM, "no symbol names: the program left no map of its memory");
+    if (p->lines_why)
+        as_page_line(page, AS_STYLE_DIM, "lines are missing: %s", as_page_name(page, p->lines_why));
+}
+
+/* Allocation functions that only pass the call on are left out, when somebody calls them. */
+static uint32_t callers_from(const struct as_heap_trace *trace)
+{
+    uint32_t i = 0;
+
+    while (i < trace->n_frames && trace->frame[i]->wrapper)
+        i++;
+    return i < trace->n_frames ? i : 0;
+}
+
+/* A function that calls itself at the same line is one line of the page. */
+static void put_frames(struct as_page *page, const struct as_heap_trace *trace, uint32_t from)
+{
+    const char *indent = page->markdown ? "" : "    ";
+    char where[PLACE_TEXT], times[40];
+    uint32_t k = from, next;
+
+    for (uint32_t lines = 0; k < trace->n_frames && lines < STACK_FRAMES; lines++, k = next) {
+        for (next = k + 1; next < trace->n_frames && trace->frame[next] == trace->frame[k]; next++)
+            ;
+        as_heap_frame_text(trace->frame[k], where, sizeof where);
+        times[0] = '\0';
+        if (next - k > 1)
+            (void)snprintf(times, sizeof times, "  %u times", next - k);
+        as_page_cut_line(page, AS_STYLE_DIM, "%s%s%s", indent, as_page_name(page, where), times);
+    }
+    if (k < trace->n_frames)
+        as_page_line(page, AS_STYLE_DIM, "%sand %u more", indent, trace->n_frames - k);
 }
 
 static void put_stacks(const struct as_watch_view *view, struct as_page *page)
@@ -320,7 +390,6 @@ static void put_stacks(const struct as_watch_view *view, struct as_page *page)
     as_page_heading(page, "Heap stacks", "largest by allocated bytes, estimated from samples");
     for (size_t i = 0; i < shown; i++) {
         const struct as_heap_trace *trace = &p->trace[i];
-        uint32_t n = trace->stack.n_frames;
 
         as_text_bytes(bytes, trace->stack.allocated_bytes);
         as_text_bytes(live, trace->stack.live_bytes);
@@ -328,14 +397,13 @@ static void put_stacks(const struct as_watch_view *view, struct as_page *page)
                      as_watch_bullet(page), bytes, live, (unsigned long long)trace->stack.samples,
                      trace->stack.samples == 1 ? "" : "s",
                      trace->stack.samples < AS_TRACE_FEW_SAMPLES ? ": a rough estimate" : "");
-        for (uint32_t k = 0; k < n && k < STACK_FRAMES; k++)
-            as_page_cut_line(page, AS_STYLE_DIM, "%s%s", page->markdown ? "" : "    ",
-                             as_page_name(page, trace->frame[k]));
-        if (n > STACK_FRAMES)
-            as_page_line(page, AS_STYLE_DIM, "%sand %u more", page->markdown ? "" : "    ",
-                         n - STACK_FRAMES);
+        put_frames(page, trace, callers_from(trace));
     }
     tell_more(page, shown, p->n_traces, "stacks");
+    if (p->heap.stacks_lost)
+        as_page_line(page, AS_STYLE_WARN,
+                     "%llu samples have no stack: the tables were full or not there yet",
+                     (unsigned long long)p->heap.stacks_lost);
 }
 
 static void put_layers(const struct as_watch_view *view, struct as_page *page)

@@ -17,15 +17,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AS_HEAP_VERSION 2u
+#define AS_HEAP_VERSION 3u
 
 #define AS_HEAP_PAGE          4096u
 #define AS_HEAP_CELLS         65536u /* numbers fit into 16 bits of a block's key */
 #define AS_HEAP_STACKS        32768u /* into 15 */
 #define AS_HEAP_LAYERS        4096u
 #define AS_HEAP_THREADS       16384u
-#define AS_HEAP_MARKS         4096u /* the last iterations */
-#define AS_HEAP_STACK_FRAMES  32u
+#define AS_HEAP_MARKS         4096u   /* the last iterations */
+#define AS_HEAP_STACK_FRAMES  512u    /* of a stack; those further out are left out */
+#define AS_HEAP_NODES         131072u /* frames of all stacks, of which neighbors share many */
 #define AS_HEAP_LAYER_NAME    116u
 #define AS_HEAP_OPEN          64u /* layers open at once, as AS_LAYER_NOW_DEPTH */
 #define AS_HEAP_PAGE_COUNTERS 64u
@@ -47,6 +48,7 @@ static inline int64_t as_heap_keep_bytes(uint32_t number)
 #define AS_HEAP_CELL_SLOTS  131072u
 #define AS_HEAP_STACK_SLOTS 65536u
 #define AS_HEAP_LAYER_SLOTS 8192u
+#define AS_HEAP_NODE_SLOTS  262144u
 
 /* Sites are addresses below 1 << 48; what goes above them must fit: layer << 2 | kind. */
 _Static_assert(AS_HEAP_LAYERS * 4 <= 1u << 16, "a tag has 16 bits for them");
@@ -88,14 +90,28 @@ struct as_heap_layer_entry {
     uint32_t spare[5];
 };
 
+/* A frame of stacks: those of the same callers are one, so that a stack is the number of its
+ * innermost frame. A caller has a smaller number; 0 stands for none. */
+struct as_heap_node {
+    uint64_t address;
+    uint32_t caller, spare;
+};
+
+enum as_heap_nodes_state {
+    AS_HEAP_NODES_NONE = 0, /* no stack yet */
+    AS_HEAP_NODES_BUSY = 1,
+    AS_HEAP_NODES_READY = 2,
+    AS_HEAP_NODES_REFUSED = 3 /* no memory for them */
+};
+
 struct as_heap_stack_entry {
-    uint32_t n_frames;
+    uint32_t node; /* innermost */
     uint32_t layer;
-    uint64_t hash;
+    uint32_t cut; /* it has more than AS_HEAP_STACK_FRAMES */
+    uint32_t spare;
     _Atomic uint64_t samples;
     _Atomic uint64_t allocations, allocated_bytes, frees, freed_bytes; /* in AS_HEAP_WEIGHT_ONE */
-    uint64_t frame[AS_HEAP_STACK_FRAMES];
-    uint64_t spare;
+    uint64_t spare2;
 };
 
 /* A layer that a thread is in: told by what the thread saw first and at most. */
@@ -129,7 +145,8 @@ struct as_heap_thread {
     uint64_t sample_at;  /* allocated bytes at which the next stack is kept */
     uint64_t random;
     uint64_t marks_seen, iterations_seen;
-    uint32_t layer, spare; /* number of the innermost layer, as of marks_seen */
+    uint32_t layer;     /* number of the innermost layer, as of marks_seen */
+    uint32_t walk_page; /* where it collects the frames of a stack; 0: none yet */
     _Atomic uint32_t n_open;
     uint32_t call_tag;
     struct as_heap_open open[AS_HEAP_OPEN];
@@ -160,6 +177,10 @@ struct as_heap_shm {
     _Atomic uint64_t snapshot_spent_ns;
     _Atomic uint32_t layers_bound; /* the program marks layers */
     uint32_t inherited_cells;      /* below are those of the process it was forked from; 0: none */
+    _Atomic uint32_t n_nodes;      /* as n_stacks */
+    _Atomic uint32_t nodes_state;  /* enum as_heap_nodes_state */
+    _Atomic uint32_t node_pages;   /* of the table of nodes that were written to */
+    _Atomic uint64_t stacks_lost;  /* samples without a stack: the tables were full */
 };
 
 #define AS_HEAP_CELL_INDEX_AT  (1u << 16) /* uint32_t [AS_HEAP_CELL_SLOTS] */
@@ -171,13 +192,18 @@ struct as_heap_shm {
 #define AS_HEAP_LAYERS_AT      (AS_HEAP_LAYER_INDEX_AT + AS_HEAP_LAYER_SLOTS * 4)
 #define AS_HEAP_STACK_INDEX_AT (AS_HEAP_LAYERS_AT + AS_HEAP_LAYERS * 168)
 #define AS_HEAP_STACKS_AT      (AS_HEAP_STACK_INDEX_AT + AS_HEAP_STACK_SLOTS * 4)
-#define AS_HEAP_ARENA_AT       (AS_HEAP_STACKS_AT + AS_HEAP_STACKS * 320)
+#define AS_HEAP_NODE_INDEX_AT  (AS_HEAP_STACKS_AT + AS_HEAP_STACKS * 64)
+#define AS_HEAP_NODES_AT       (AS_HEAP_NODE_INDEX_AT + AS_HEAP_NODE_SLOTS * 4)
+#define AS_HEAP_NODES_END      (AS_HEAP_NODES_AT + AS_HEAP_NODES * 16)
+#define AS_HEAP_ARENA_AT       ((AS_HEAP_NODES_END + AS_HEAP_PAGE - 1) / AS_HEAP_PAGE * AS_HEAP_PAGE)
 #define AS_HEAP_THREAD_PAGES   3u
 
 _Static_assert(sizeof(struct as_heap_cell) == 16, "as in the table");
 _Static_assert(sizeof(struct as_heap_counter) == 64, "one cache line");
 _Static_assert(sizeof(struct as_heap_layer_entry) == 168, "as in the table");
-_Static_assert(sizeof(struct as_heap_stack_entry) == 320, "as in the table");
+_Static_assert(sizeof(struct as_heap_stack_entry) == 64, "as in the table");
+_Static_assert(sizeof(struct as_heap_node) == 16, "as in the table");
+_Static_assert(AS_HEAP_STACK_FRAMES * 8 <= AS_HEAP_PAGE, "a page holds those of a stack");
 _Static_assert(offsetof(struct as_heap_thread, cache) == AS_HEAP_PAGE, "a page of its own");
 _Static_assert(sizeof(struct as_heap_thread) == (size_t)AS_HEAP_THREAD_PAGES * AS_HEAP_PAGE,
                "fits");

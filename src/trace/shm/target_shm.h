@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define AS_SHM_MAGIC      0x3453595353415341ull /* of this version: another one has another */
+#define AS_SHM_MAGIC      0x3553595353415341ull /* of this version: another one has another */
 #define AS_SHM_GEMM_AT    (64u << 10)
 #define AS_SHM_GEMM_BYTES (4u << 20)
 #define AS_SHM_HEAP_AT    (8u << 20)
