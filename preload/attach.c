@@ -115,6 +115,7 @@ static void fill_header(struct as_shm_header *shm, const char *program)
         strncpy(shm->program, program, sizeof shm->program - 1);
     atomic_store(&shm->own_bytes, AS_SHM_MAPS_AT);
     atomic_store(&shm->exit_mono_ns, 0);
+    atomic_store(&shm->exit_live_bytes, 0);
     atomic_store(&shm->ended_mono_ns, 0);
     atomic_store(&shm->peak_rss_bytes, 0);
     atomic_store(&shm->table_bytes, 0);

@@ -217,12 +217,22 @@ bool as_shm_quieten(void)
 }
 
 /* From here on it tidies up: what its memory does then is no part of its work. */
-EXPORT void exit(int status)
+void as_shm_note_exit(void)
 {
     struct as_shm_header *shm = as_attached();
+    const struct as_heap_shm *heap = as_life.heap;
+    int64_t live;
 
-    if (is_own(shm))
-        note_time(&shm->exit_mono_ns);
+    if (!is_own(shm) || atomic_load(&shm->exit_mono_ns))
+        return;
+    live = heap ? atomic_load_explicit(&heap->live_bytes, memory_order_relaxed) : 0;
+    atomic_store(&shm->exit_live_bytes, live > 0 ? (uint64_t)live : 0);
+    note_time(&shm->exit_mono_ns);
+}
+
+EXPORT void exit(int status)
+{
+    as_shm_note_exit();
     if (next.exit)
         next.exit(status);
     _exit(status);
@@ -270,6 +280,7 @@ static int exec_failed(int rc)
         atomic_store(&shm->maps_bytes, 0);
         atomic_store(&shm->peak_rss_bytes, 0);
         atomic_store(&shm->exit_mono_ns, 0);
+        atomic_store(&shm->exit_live_bytes, 0);
         atomic_store(&shm->ended_mono_ns, 0);
         atomic_store(&told, false);
     }

@@ -43,7 +43,8 @@
     X(written_bytes)                                                                               \
     X(io_wait_ns)                                                                                  \
     X(run_delay_ns)                                                                                \
-    X(threads_most)
+    X(threads_most)                                                                                \
+    X(descriptors_most)
 
 /* uint64_t members of struct as_heap_totals, then those of struct as_heap_site. */
 #define AS_HEAP_SUMS(X)                                                                            \

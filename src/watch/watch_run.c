@@ -34,6 +34,8 @@ enum {
     TOLD_SLACK_BYTES = 1 << 20     /* the kernel's own counts of pages differ by that */
 };
 
+#define NEAR_ITS_END 0.75 /* of its time */
+
 struct watch {
     const struct as_watch_options *options;
     struct as_watch_end *end;
@@ -56,7 +58,8 @@ struct watch {
     struct as_watch_limits limits; /* as the program was started */
     char why[240];                 /* the heap is not told */
     char gemm_why[120];
-    uint32_t rss_channel, anon_channel, cpu_channel, heap_channel;
+    uint32_t rss_channel, anon_channel, cpu_channel, heap_channel, descriptors_channel,
+        threads_channel;
 };
 
 static uint64_t own_cpu_ns(void)
@@ -109,6 +112,10 @@ static void sample_tree(struct watch *w, uint64_t now_ns)
         assay_sample(w->rss_channel, (double)rss_bytes);
     if (w->now.anon_bytes)
         assay_sample(w->anon_channel, (double)without(w->now.anon_bytes, w->inside.table_bytes));
+    if (rss_bytes && w->now.descriptors_known)
+        assay_sample(w->descriptors_channel, (double)w->now.descriptors);
+    if (rss_bytes)
+        assay_sample(w->threads_channel, (double)w->now.threads);
     if (now_ns > w->last_ns && w->now.cpu_ns >= w->last_cpu_ns)
         assay_sample(w->cpu_channel,
                      (double)(w->now.cpu_ns - w->last_cpu_ns) / (double)(now_ns - w->last_ns));
@@ -383,6 +390,23 @@ static const char *gemm_why(struct watch *w)
     return w->gemm_why;
 }
 
+/* An interpreter that gives back its handler of SIGINT begins to end, unless it did so long before:
+ * then the program wanted it so. */
+static double finalized_at(const struct watch *w)
+{
+    const struct as_tree_process *p, *most = NULL;
+    double at;
+
+    for (size_t i = 0; w->tree && (p = as_process_tree_at(w->tree, i)) != NULL; i++)
+        if (!p->peak_rss_bytes.why &&
+            (!most || p->peak_rss_bytes.value > most->peak_rss_bytes.value))
+            most = p;
+    if (!most || !most->runtime || strcmp(most->runtime, "CPython") != 0 || !most->ignored_ns)
+        return AS_UNKNOWN;
+    at = seconds_at(w, most->caught_ns);
+    return at > NEAR_ITS_END * seconds_at(w, w->ended_ns) ? at : AS_UNKNOWN;
+}
+
 /* A Python frees before it calls exit(), a C++ program behind it. */
 static double judged_until(const struct watch *w)
 {
@@ -391,7 +415,7 @@ static double judged_until(const struct watch *w)
 
     if (exit_ns > w->options->started_ns && exit_ns < w->ended_ns)
         left = seconds_at(w, exit_ns);
-    return fmin(fall, left); /* the one that is a number, when there is one */
+    return fmin(finalized_at(w), fmin(fall, left)); /* those that are numbers */
 }
 
 /* Of the processes that did the work: one that only started another may be bound elsewhere. */
@@ -445,6 +469,7 @@ static void record_facts(struct watch *w)
         .run_delay_ns = run_delay_fact(w),
         .own_cpu_ns = as_fact_of(w->own_cpu_ns),
         .judged_until_seconds = judged_until(w),
+        .exit_live_bytes = w->shm ? as_watch_shm_exit_live_bytes(w->shm, w->pid) : AS_UNKNOWN,
         .processes_left_out = w->tree ? as_process_tree_left_out(w->tree) : 0,
     };
 
@@ -465,6 +490,7 @@ static void record_start(struct watch *w)
                                    .wall_seconds = AS_UNKNOWN,
                                    .interval_seconds = (double)w->options->interval_ns / 1e9,
                                    .judged_until_seconds = AS_UNKNOWN,
+                                   .exit_live_bytes = AS_UNKNOWN,
                                    .usable_cpus = AS_UNKNOWN,
                                    .address_limit_bytes = w->limits.address_bytes,
                                    .group_limit_bytes = w->limits.group_bytes,
@@ -516,6 +542,7 @@ static void fill_process(const struct watch *w, const struct as_tree_process *p,
         .io_wait_ns = p->io_wait_ns,
         .run_delay_ns = p->run_delay_ns,
         .threads_most = p->threads_most,
+        .descriptors_most = p->descriptors_most,
         .heap_watched = w->shm && as_watch_shm_watched(w->shm, p->pid),
     };
     if (alone && w->has_usage)
@@ -597,6 +624,8 @@ static void open_sources(struct watch *w)
     w->anon_channel = assay_channel(AS_CHANNEL_TREE_ANON, "bytes");
     w->cpu_channel = assay_channel(AS_CHANNEL_TREE_CPU, "processors");
     w->heap_channel = assay_channel(AS_CHANNEL_HEAP_LIVE, "bytes");
+    w->descriptors_channel = assay_channel(AS_CHANNEL_TREE_DESCRIPTORS, "descriptors");
+    w->threads_channel = assay_channel(AS_CHANNEL_TREE_THREADS, "threads");
 }
 
 int as_watch_run(struct as_watch_end *end, pid_t pid, const struct as_watch_options *options,

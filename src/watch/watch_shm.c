@@ -32,7 +32,7 @@ struct proc {
     bool execed;   /* the process became another program */
     bool followed; /* which makes a share of its own */
     uint64_t allocations;
-    uint64_t attached_ns, exit_ns;
+    uint64_t attached_ns, exit_ns, exit_live_bytes;
     uint64_t peak_bytes; /* as the program itself read it at its end; 0: it did not */
     uint64_t seen_bytes; /* the same, when it last looked */
     uint64_t own_bytes;  /* of the peak */
@@ -308,6 +308,7 @@ static void note_end(struct proc *proc)
     proc->followed = header.watches & 1u << AS_WATCH_FOLLOW;
     proc->attached_ns = header.attached_mono_ns;
     proc->exit_ns = header.exit_mono_ns;
+    proc->exit_live_bytes = header.exit_live_bytes;
     proc->peak_bytes = header.peak_rss_bytes;
     proc->seen_bytes = header.peak_seen_bytes;
     proc->own_bytes = header.peak_table_bytes + as_heap_watch_share_bytes(proc->watch);
@@ -422,6 +423,15 @@ uint64_t as_watch_shm_exit_ns(const struct as_watch_shm *shm, int64_t pid)
     const struct proc *last = last_of(shm, pid);
 
     return last && !last->execed ? last->exit_ns : 0;
+}
+
+double as_watch_shm_exit_live_bytes(const struct as_watch_shm *shm, int64_t pid)
+{
+    const struct proc *last = last_of(shm, pid);
+
+    return last && last->watched && !last->execed && !last->quiet && last->exit_ns
+               ? (double)last->exit_live_bytes
+               : AS_UNKNOWN;
 }
 
 /* It is the program's word: what cannot be is not subtracted. */

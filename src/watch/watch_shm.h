@@ -58,6 +58,10 @@ bool as_watch_shm_lost(const struct as_watch_shm *shm, int64_t pid, struct as_he
  * recorded. */
 uint64_t as_watch_shm_exit_ns(const struct as_watch_shm *shm, int64_t pid);
 
+/* What the heap of that process held when it called exit() or left main; NaN: unknown. Once it is
+ * recorded. */
+double as_watch_shm_exit_live_bytes(const struct as_watch_shm *shm, int64_t pid);
+
 /* The kernel's peak of that process less what was ours of it, read by itself as it ended; 0: it was
  * killed, or went on as another program. Once it is recorded. It is the program's word: whoever
  * uses it checks it. */

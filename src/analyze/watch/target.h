@@ -27,7 +27,7 @@ struct as_process_row {
     struct as_fact read_bytes, written_bytes; /* from and to storage */
     struct as_fact io_wait_ns;
     struct as_fact run_delay_ns; /* ready to run, without a CPU */
-    struct as_fact threads_most;
+    struct as_fact threads_most, descriptors_most;
     bool heap_watched;
 };
 
@@ -93,6 +93,8 @@ struct as_target {
     double interval_seconds;
     /* Readings after this are of its end and say nothing about growth; NaN: not told. */
     double judged_until_seconds;
+    double
+        exit_live_bytes; /* of the command's heap, as it called exit() or left main; NaN: unknown */
     uint64_t readings;
     uint64_t passed_over; /* things in the run that make no sense or are too many */
 
@@ -124,8 +126,10 @@ struct as_target {
     double gemm_time_share; /* of the wall time, threads added up; NaN: none seen */
 
     struct as_target_series rss, heap_live; /* bytes */
-    struct as_target_series anon;  /* resident bytes of no file; none in runs of older versions */
-    struct as_target_series cpu;   /* processors busy */
+    struct as_target_series anon; /* resident bytes of no file; none in runs of older versions */
+    struct as_target_series cpu;  /* processors busy */
+    struct as_target_series descriptors, threads; /* counts; of processes but the first, what they
+                                                     have more than when they were first seen */
     struct as_target_series marks; /* live bytes at iteration marks; `seconds` are their numbers */
 };
 

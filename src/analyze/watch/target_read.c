@@ -84,6 +84,7 @@ static const struct as_json_field program_fields[] = {
     FIELD(struct as_watch_facts, started_mono_ns, U64),
     FIELD(struct as_watch_facts, interval_seconds, F64),
     FIELD(struct as_watch_facts, judged_until_seconds, F64),
+    FIELD(struct as_watch_facts, exit_live_bytes, F64),
     FIELD(struct as_watch_facts, readings, U64),
     FIELD(struct as_watch_facts, processes_left_out, U64),
 #define X(name) FIELD(struct as_watch_facts, name, FACT),
@@ -128,6 +129,7 @@ static int read_program(struct as_target_reader *r, struct as_json_parser *p,
     target->interval_seconds = f.interval_seconds;
     target->readings = f.readings;
     target->judged_until_seconds = f.judged_until_seconds > 0 ? f.judged_until_seconds : AS_UNKNOWN;
+    target->exit_live_bytes = f.exit_live_bytes >= 0 ? f.exit_live_bytes : AS_UNKNOWN;
     target->processes_left_out = f.processes_left_out;
 #define X(name) target->name = f.name;
     AS_WATCH_FACTS(X)

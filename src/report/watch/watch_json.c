@@ -211,9 +211,14 @@ static void put_growth(struct as_json_writer *w, const struct as_target_findings
         as_json_kv_text(w, "verdict", as_growth_verdict_name(g->verdict));
         as_json_kv_u64(w, "readings", g->readings);
         as_json_kv_u64(w, "readings_judged", g->judged);
-        as_json_kv_f64(w, g->per_iteration ? "bytes_per_iteration" : "bytes_per_second", g->rate);
+        as_json_kv_f64(w,
+                       g->counts          ? "count_per_second"
+                       : g->per_iteration ? "bytes_per_iteration"
+                                          : "bytes_per_second",
+                       g->rate);
         as_json_kv_f64(w, g->per_iteration ? "iterations" : "seconds", g->length);
-        AS_JSON_FIELDS(w, g, net_bytes, stopped_seconds, p_value, seconds_to_exhaustion);
+        as_json_kv_f64(w, g->counts ? "net_count" : "net_bytes", g->net_bytes);
+        AS_JSON_FIELDS(w, g, stopped_seconds, p_value, seconds_to_exhaustion);
         as_json_kv_text(w, "exhausts", g->headroom_of);
         as_json_kv_text(w, "exhaustion_why", g->headroom_why);
         as_json_kv_text(w, "text", g->text);
@@ -267,6 +272,8 @@ static void put_all_series(struct as_json_writer *w, const struct as_target *tar
     put_series(w, "anonymous", "bytes", &target->anon);
     put_series(w, "heap_live", "bytes", &target->heap_live);
     put_series(w, "processors_busy", "processors", &target->cpu);
+    put_series(w, "descriptors", "count", &target->descriptors);
+    put_series(w, "threads", "count", &target->threads);
     as_json_object_end(w);
 }
 

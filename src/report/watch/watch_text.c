@@ -222,15 +222,14 @@ void as_watch_put_memory(const struct as_watch_view *view, struct as_page *page)
 void as_watch_put_leaks(const struct as_watch_view *view, struct as_page *page)
 {
     static const enum as_style style[] = {
-        [AS_GROWTH_UNKNOWN] = AS_STYLE_DIM,
-        [AS_GROWTH_NONE] = AS_STYLE_GOOD,
-        [AS_GROWTH_RETURNED] = AS_STYLE_WARN,
+        [AS_GROWTH_UNKNOWN] = AS_STYLE_DIM,  [AS_GROWTH_NONE] = AS_STYLE_GOOD,
+        [AS_GROWTH_STOPPED] = AS_STYLE_GOOD, [AS_GROWTH_RETURNED] = AS_STYLE_WARN,
         [AS_GROWTH_FOUND] = AS_STYLE_BAD,
     };
     const struct as_target_findings *f = view->findings;
     size_t most = view->top ? view->top : 5;
 
-    as_page_heading(page, "Leaks", "memory that grows and is not freed");
+    as_page_heading(page, "Leaks", "memory, descriptors and threads that are kept");
     /* What the growth is stands below, each series by itself. */
     as_page_line(page, style[f->verdict], "%s", f->headline);
     for (size_t i = 0; i < f->n_growths; i++)

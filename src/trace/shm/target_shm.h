@@ -55,6 +55,7 @@ struct as_shm_header {
     _Atomic uint64_t table_bytes;      /* of the table of live blocks: resident, and ours */
     _Atomic uint64_t peak_table_bytes; /* the same, when its rss was last seen to be a new peak */
     _Atomic uint64_t peak_seen_bytes;  /* that rss */
+    _Atomic uint64_t exit_live_bytes;  /* of the heap, when it called exit() or left main */
 };
 
 enum as_shm_watch {
