@@ -21,9 +21,11 @@ struct as_watch_facts {
     int exit_status, signal;
     bool dumped;
     const char *heap_why;
-    const char *peak_from; /* how peak_rss_bytes is known; NULL: it is not */
-    const char *gemm_why;  /* why products may have gone by unseen; NULL: nothing speaks for it */
-    double usable_cpus;    /* by affinity and control group; NaN: unknown */
+    const char *peak_from;   /* how peak_rss_bytes is known; NULL: it is not */
+    const char *gemm_why;    /* why products may have gone by unseen; NULL: nothing speaks for it */
+    const char *gemm_core;   /* what an OpenBLAS has chosen kernels for; NULL: not known */
+    const char *cpu_vectors; /* the widest the CPU has: avx512, avx2, avx, sse; NULL: not known */
+    double usable_cpus;      /* by affinity and control group; NaN: unknown */
     double address_limit_bytes; /* of each process (ulimit -v, -d); NaN: none */
     double group_limit_bytes;   /* of its control group; NaN: none known */
     uint64_t started_mono_ns;   /* what all seconds are counted from; 0: not told */

@@ -456,6 +456,8 @@ static void record_facts(struct watch *w)
         .peak_rss_bytes = peak,
         .peak_from = from,
         .gemm_why = gemm_why(w),
+        .gemm_core = w->shm ? as_watch_shm_core(w->shm) : NULL,
+        .cpu_vectors = as_watch_cpu_vectors(""),
         .usable_cpus = usable_cpus(w),
         .address_limit_bytes = w->limits.address_bytes,
         .group_limit_bytes = w->limits.group_bytes,

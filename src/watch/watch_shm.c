@@ -49,6 +49,7 @@ struct as_watch_shm {
     size_t n, capacity;
     size_t left_out;
     bool gemm_seen;
+    char core[AS_GEMM_CORE_TEXT]; /* of an OpenBLAS that one of them called */
     const char *library; /* of matrix products that one of them had loaded; NULL: none seen */
     struct as_heap_totals totals; /* of one reading */
 };
@@ -283,6 +284,8 @@ static int record_gemm(struct as_watch_shm *s, const struct proc *proc, const ch
     if (as_gemm_watch_read(path, arena, &calls, &n, &unplaced, NULL) < 0 || (!n && !unplaced))
         return ASSAY_OK; /* it ran none, or ended before it could say so */
     s->gemm_seen = true;
+    if (!s->core[0])
+        as_gemm_watch_core(path, s->core);
     return as_watch_record_gemm(proc->pid, calls, n, unplaced, err);
 }
 
@@ -479,6 +482,11 @@ uint64_t as_watch_shm_less_own(const struct as_watch_shm *shm, uint64_t peak_byt
 const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm)
 {
     return shm->gemm_seen ? NULL : shm->library;
+}
+
+const char *as_watch_shm_core(const struct as_watch_shm *shm)
+{
+    return shm->core[0] ? shm->core : NULL;
 }
 
 bool as_watch_shm_quiet(const struct as_watch_shm *shm)

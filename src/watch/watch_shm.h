@@ -75,6 +75,10 @@ uint64_t as_watch_shm_less_own(const struct as_watch_shm *shm, uint64_t peak_byt
  * there was none, or nobody could tell. Once all are recorded. */
 const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm);
 
+/* For which processor the OpenBLAS that was called has chosen its kernels; NULL: not known. Once
+ * all are recorded. */
+const char *as_watch_shm_core(const struct as_watch_shm *shm);
+
 /* Whether a process stopped being counted because it was about to forbid itself system calls. Once
  * all are recorded. */
 bool as_watch_shm_quiet(const struct as_watch_shm *shm);

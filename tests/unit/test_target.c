@@ -642,9 +642,23 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
     c = cause_of(f, "gemm-below-roofline");
     assert_non_null(c);
     assert_true(fabs(c->expected_gain - 8.0 / 14 * 0.75) < 1e-6);
-    assert_null(strstr(c->action, "small")); /* 512 on each side */
-    assert_non_null(strstr(c->action, "OPENBLAS_CORETYPE"));
+    assert_null(strstr(c->action, "small"));          /* 512 on each side */
+    assert_non_null(strstr(c->action, "is unknown")); /* nobody asked the library */
     assert_non_null(cause_of(f, "processors-idle"));
+    as_target_findings_free(f);
+    m.program->gemm_core = "Haswell";
+    m.program->cpu_vectors = "avx512";
+    f = findings_of(&m);
+    c = cause_of(f, "gemm-below-roofline");
+    assert_non_null(
+        strstr(c->action, "reports kernels for Haswell (AVX2), and the CPU has AVX-512"));
+    assert_non_null(strstr(c->action, "OPENBLAS_CORETYPE=SkylakeX"));
+    as_target_findings_free(f);
+    m.program->gemm_core = "Cooperlake";
+    f = findings_of(&m);
+    c = cause_of(f, "gemm-below-roofline");
+    assert_null(strstr(c->action, "OPENBLAS_CORETYPE"));
+    assert_non_null(strstr(c->action, "kernels for Cooperlake"));
     as_target_findings_free(f);
     m.program->gemm[0].n = 8;
     f = findings_of(&m);

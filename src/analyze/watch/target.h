@@ -122,8 +122,10 @@ struct as_target {
     struct as_gemm_calls *gemm; /* most time first; the same calls of all processes together */
     size_t n_gemm;
     uint64_t gemm_unplaced;
-    const char *gemm_why;   /* why products may have gone by unseen; NULL: nothing speaks for it */
-    double gemm_time_share; /* of the wall time, threads added up; NaN: none seen */
+    const char *gemm_why;    /* why products may have gone by unseen; NULL: nothing speaks for it */
+    const char *gemm_core;   /* what an OpenBLAS has chosen kernels for; NULL: not known */
+    const char *cpu_vectors; /* "avx512", "avx2", "avx", "sse"; NULL: not known */
+    double gemm_time_share;  /* of the wall time, threads added up; NaN: none seen */
 
     struct as_target_series rss, heap_live; /* bytes */
     struct as_target_series anon; /* resident bytes of no file; none in runs of older versions */

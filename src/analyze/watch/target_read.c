@@ -78,6 +78,8 @@ static const struct as_json_field program_fields[] = {
     FIELD(struct as_watch_facts, heap_why, TEXT),
     FIELD(struct as_watch_facts, peak_from, TEXT),
     FIELD(struct as_watch_facts, gemm_why, TEXT),
+    FIELD(struct as_watch_facts, gemm_core, TEXT),
+    FIELD(struct as_watch_facts, cpu_vectors, TEXT),
     FIELD(struct as_watch_facts, usable_cpus, F64),
     FIELD(struct as_watch_facts, address_limit_bytes, F64),
     FIELD(struct as_watch_facts, group_limit_bytes, F64),
@@ -120,6 +122,8 @@ static int read_program(struct as_target_reader *r, struct as_json_parser *p,
     target->heap_why = f.heap_why;
     target->peak_from = f.peak_from;
     target->gemm_why = f.gemm_why;
+    target->gemm_core = f.gemm_core;
+    target->cpu_vectors = f.cpu_vectors;
     if (f.usable_cpus >= 1 && !(target->processors <= f.usable_cpus))
         target->processors = f.usable_cpus;
     target->address_limit_bytes = f.address_limit_bytes > 0 ? f.address_limit_bytes : AS_UNKNOWN;

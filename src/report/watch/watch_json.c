@@ -164,6 +164,8 @@ static void put_products(struct as_json_writer *w, const struct as_target *p)
     as_json_kv_f64(w, "wall_share", p->gemm_time_share);
     as_json_kv_u64(w, "calls_not_counted", p->gemm_unplaced);
     as_json_kv_text(w, "why", p->gemm_why); /* products may have gone by unseen */
+    as_json_kv_text(w, "openblas_core", p->gemm_core);
+    as_json_kv_text(w, "cpu_vectors", p->cpu_vectors);
     as_json_kv_array(w, "calls");
     for (size_t i = 0; i < p->n_gemm; i++) {
         const struct as_gemm_calls *c = &p->gemm[i];

@@ -408,6 +408,14 @@ void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page)
 
 /* ---- matrix products ---- */
 
+static bool has_drivers(const struct as_target *p)
+{
+    for (size_t i = 0; i < p->n_gemm; i++)
+        if (as_gemm_is_driver(&p->gemm[i]))
+            return true;
+    return false;
+}
+
 void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
@@ -429,7 +437,8 @@ void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
 
     if (p->n_gemm == 0 && !p->gemm_why)
         return;
-    as_page_heading(page, "GEMM calls", p->n_gemm ? "by total time of the calls" : NULL);
+    as_page_heading(page, has_drivers(p) ? "GEMM and LAPACK calls" : "GEMM calls",
+                    p->n_gemm ? "by total time of the calls" : NULL);
     if (p->gemm_why)
         as_page_line(page, AS_STYLE_DIM, "%s", as_page_name(page, p->gemm_why));
     if (p->n_gemm == 0)
