@@ -15,6 +15,16 @@ struct as_shm_header *as_attached(void);
 /* Whether that was asked for and the share is there. */
 bool as_watching(enum as_shm_watch watch);
 
+/* What brought the library here, for a program that this process becomes. */
+struct as_attached_how {
+    const char *folder, *library; /* paths */
+    char words[64];               /* what is to be watched */
+    bool follows;                 /* the environment has it still */
+};
+
+/* False in a process that is not the one attached to. */
+bool as_attached_how(struct as_attached_how *out);
+
 /* From then on everything is only passed on, without a system call of ours: the program is about to
  * forbid some. The other: it did not, after all. Both keep errno. */
 void as_go_quiet(void);

@@ -56,7 +56,7 @@ struct watch {
     struct as_last_fall fall;
     struct as_heap_lost lost;
     struct as_watch_limits limits; /* as the program was started */
-    char why[240];                 /* the heap is not told */
+    char why[320];                 /* the heap is not told */
     char gemm_why[120];
     uint32_t rss_channel, anon_channel, cpu_channel, heap_channel, descriptors_channel,
         threads_channel;
@@ -348,17 +348,21 @@ static const char *tell_lost(struct watch *w)
 {
     double ms = seconds_at(w, w->lost.exec_ns) * 1e3;
 
-    if (w->lost.recorded)
+    int n;
+
+    if (w->lost.recorded) {
         (void)snprintf(w->why, sizeof w->why,
                        "the command became another program by exec after %.0f ms, and the library "
                        "did not get into that one: its heap is not included",
                        ms);
-    else
-        (void)snprintf(w->why, sizeof w->why,
-                       "the command became another program by exec after %.0f ms; its heap before "
-                       "that was %llu allocation%s; --follow watches it too",
-                       ms, (unsigned long long)w->lost.allocations,
-                       w->lost.allocations == 1 ? "" : "s");
+        return w->why;
+    }
+    n = snprintf(w->why, sizeof w->why,
+                 "the command became another program by exec after %.0f ms; its heap before that "
+                 "was %llu allocation%s",
+                 ms, (unsigned long long)w->lost.allocations, w->lost.allocations == 1 ? "" : "s");
+    if (w->lost.why && w->lost.why[0] && n > 0 && (size_t)n < sizeof w->why)
+        (void)snprintf(w->why + n, sizeof w->why - (size_t)n, "; %s", w->lost.why);
     return w->why;
 }
 

@@ -27,10 +27,11 @@ struct proc {
     int64_t pid;
     struct as_heap_watch *watch; /* NULL: not open, or done with */
     bool watched, done;
-    bool met;      /* by the process tree */
-    bool quiet;    /* it was about to forbid itself system calls */
-    bool execed;   /* the process became another program */
-    bool followed; /* which makes a share of its own */
+    bool met;                        /* by the process tree */
+    bool quiet;                      /* it was about to forbid itself system calls */
+    bool execed;                     /* the process became another program */
+    bool followed;                   /* which makes a share of its own */
+    char exec_why[AS_SHM_WHY_BYTES]; /* why it does not; "": it did not say */
     uint64_t allocations;
     uint64_t attached_ns, exit_ns, exit_live_bytes;
     uint64_t peak_bytes; /* as the program itself read it at its end; 0: it did not */
@@ -309,6 +310,10 @@ static void note_end(struct proc *proc)
     proc->execed = header.state == AS_SHM_EXECED;
     proc->quiet = header.state == AS_SHM_QUIET;
     proc->followed = header.watches & 1u << AS_WATCH_FOLLOW;
+    header.exec_why[sizeof header.exec_why - 1] = '\0';
+    (void)snprintf(proc->exec_why, sizeof proc->exec_why, "%s",
+                   header.watches & 1u << AS_WATCH_EXEC ? "the library did not get into that one"
+                                                        : header.exec_why);
     proc->attached_ns = header.attached_mono_ns;
     proc->exit_ns = header.exit_mono_ns;
     proc->exit_live_bytes = header.exit_live_bytes;
@@ -417,7 +422,7 @@ bool as_watch_shm_lost(const struct as_watch_shm *shm, int64_t pid, struct as_he
     *out = (struct as_heap_lost){0};
     if (!last || !last->execed)
         return false;
-    *out = (struct as_heap_lost){last->exit_ns, last->allocations, last->watched};
+    *out = (struct as_heap_lost){last->exit_ns, last->allocations, last->watched, last->exec_why};
     return true;
 }
 

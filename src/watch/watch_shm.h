@@ -46,11 +46,12 @@ bool as_watch_shm_watched(const struct as_watch_shm *shm, int64_t pid);
 struct as_heap_lost {
     uint64_t exec_ns; /* on the clock of as_clock_mono_ns(); 0: unknown */
     uint64_t allocations;
-    bool recorded; /* what it was before: the new program was to be watched, too */
+    bool recorded;   /* what it was before: the new program was to be watched, too */
+    const char *why; /* the library could not go along; "": not told. Borrowed */
 };
 
 /* Whether that process went on as another program, which was not watched. Its heap before is not
- * recorded then, unless children are followed: it would be taken for the program's. Once all are
+ * recorded, unless children are followed: it would be taken for the program's. Once all are
  * recorded. */
 bool as_watch_shm_lost(const struct as_watch_shm *shm, int64_t pid, struct as_heap_lost *out);
 

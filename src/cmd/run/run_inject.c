@@ -16,7 +16,7 @@
 #include "base/file/file_open.h"
 #include "base/file/new_file.h"
 #include "base/units.h"
-#include "probe/symbols/executable.h"
+#include "base/file/executable.h"
 #include "trace/shm/target_shm.h"
 
 #define LIBRARY "libassay-preload.so"

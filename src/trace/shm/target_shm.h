@@ -38,6 +38,8 @@ enum as_shm_state {
     AS_SHM_QUIET = 4   /* it runs, but forbids itself system calls: nothing is counted any more */
 };
 
+#define AS_SHM_WHY_BYTES 128
+
 struct as_shm_header {
     uint64_t magic;
     uint64_t size_bytes;
@@ -55,6 +57,7 @@ struct as_shm_header {
     _Atomic uint64_t table_bytes;      /* of the table of live blocks: resident, and ours */
     _Atomic uint64_t peak_table_bytes; /* the same, when its rss was last seen to be a new peak */
     _Atomic uint64_t peak_seen_bytes;  /* that rss */
+    char exec_why[AS_SHM_WHY_BYTES];   /* why it does not go along into that program; "": it does */
     _Atomic uint64_t exit_live_bytes;  /* of the heap, when it called exit() or left main */
 };
 
@@ -62,7 +65,8 @@ enum as_shm_watch {
     AS_WATCH_HEAP = 0,
     AS_WATCH_STACKS = 1,
     AS_WATCH_GEMM = 2,
-    AS_WATCH_FOLLOW = 3
+    AS_WATCH_FOLLOW = 3,
+    AS_WATCH_EXEC = 4 /* it goes along into the program that its process has become */
 };
 
 /* The name of the file of a process: "<pid>.share" beneath the folder; "<pid>.<n>.share" for the
