@@ -243,6 +243,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 
     as_heap_prepare();
     as_call_filter_prepare();
+    as_shm_end_prepare();
     if (getauxval(AT_SECURE) || !env)
         return;
     folder = as_environment_value(env, AS_SHM_ENV_FOLDER);
@@ -251,7 +252,6 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     kept.watches = parse_watches(as_environment_value(env, AS_SHM_ENV_OPTIONS));
     if (dladdr((void *)kept.folder, &self) && strlen(self.dli_fname) < sizeof kept.library)
         memcpy(kept.library, self.dli_fname, strlen(self.dli_fname) + 1);
-    as_shm_end_prepare();
     if (attach(folder, argc > 0 ? argv[0] : NULL) && as_watching(AS_WATCH_HEAP))
         as_heap_start(kept.shm);
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW))

@@ -69,7 +69,7 @@ void as_shm_end_forget(void)
 /* Lines of the memory map as they go into the share. */
 struct lines {
     char *to;
-    size_t size, capacity;
+    size_t size, there, capacity; /* there: the pages for so much */
     bool code_only, cut;
     char line[LINE_BYTES];
     size_t line_size;
@@ -83,14 +83,28 @@ static bool is_code(const struct lines *l)
     return blank && blank + 3 < l->line + l->line_size && blank[3] == 'x';
 }
 
+/* A full disk has no page for it: the program must not end by that. */
+static bool has_page(struct lines *l)
+{
+    size_t page = 4096, end = l->size + l->line_size;
+
+    if (end <= l->there)
+        return true;
+    end = (end + page - 1) / page * page;
+    end = end < l->capacity ? end : l->capacity;
+    if (!as_shm_file_touch(l->to + l->there, end - l->there))
+        return false;
+    l->there = end;
+    return true;
+}
+
 static void end_line(struct lines *l)
 {
     if (l->code_only && !is_code(l)) {
         l->line_size = 0;
         return;
     }
-    /* A full disk has no page for it: the program must not end by that. */
-    if (l->line_size > l->capacity - l->size || !as_shm_file_touch(l->to + l->size, l->line_size)) {
+    if (l->line_size > l->capacity - l->size || !has_page(l)) {
         l->cut = true;
     } else {
         memcpy(l->to + l->size, l->line, l->line_size);
@@ -130,7 +144,7 @@ static void write_map(struct as_shm_header *shm)
 {
     struct lines l = {.to = (char *)shm + AS_SHM_MAPS_AT, .capacity = AS_SHM_MAPS_BYTES};
 
-    if (!as_shm_file_touch(l.to, l.capacity) || !copy_map(&l))
+    if (!copy_map(&l))
         return;
     if (l.cut) {
         l.size = 0;

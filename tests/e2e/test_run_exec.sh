@@ -59,6 +59,11 @@ for command in 'exec env' 'exec sh -c env' 'exec env -i env' 'exec env LD_PRELOA
     cmp -s without with || fail "$command prints something else: $(diff without with)"
 done
 
+# A process that has the library and not the rest of what assay gave it goes its way.
+[ "$(LD_PRELOAD=$build/libassay-preload.so sh -c 'exec env echo here')" = here ] || fail 'the library alone is in the way of exec'
+[ "$("$assay" run --follow -o e.assay -- env -u ASSAY_SHARE sh -c '/bin/echo there; exec echo here' | tr '\n' ' ')" = 'there here ' ] ||
+    fail 'a child without the folder cannot start programs'
+
 # Where the library cannot go the reason is named.
 printf 'int main(void) { return 5; }\n' >static.c
 if ${CC:-cc} -static -o static static.c 2>/dev/null; then
