@@ -22,6 +22,7 @@
     X(cpu_system_ns)                                                                               \
     X(peak_rss_bytes)                                                                              \
     X(tree_peak_rss_bytes)                                                                         \
+    X(tree_peak_pss_bytes)                                                                         \
     X(minor_faults)                                                                                \
     X(major_faults)                                                                                \
     X(switches_voluntary)                                                                          \

@@ -31,7 +31,7 @@ struct as_watch_facts {
     uint64_t started_mono_ns;   /* what all seconds are counted from; 0: not told */
     double wall_seconds, interval_seconds;
     uint64_t readings;
-    struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, tree_peak_rss_bytes, minor_faults,
+    struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, tree_peak_rss_bytes, tree_peak_pss_bytes, minor_faults,
         major_faults, switches_voluntary, switches_involuntary, read_bytes, written_bytes,
         run_delay_ns, own_cpu_ns;
     uint64_t processes_left_out;

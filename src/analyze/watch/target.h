@@ -86,6 +86,7 @@ struct as_target {
     struct as_fact peak_rss_bytes;             /* of the largest single process (the kernel's) */
     const char *peak_from;                     /* how that one is known; NULL: not told */
     struct as_fact tree_peak_rss_bytes;        /* of the tree, sampled */
+    struct as_fact tree_peak_pss_bytes;        /* the same, shared pages once; sampled seldom */
     struct as_fact minor_faults, major_faults, switches_voluntary, switches_involuntary;
     struct as_fact read_bytes, written_bytes;
     struct as_fact run_delay_ns; /* of all threads of all processes seen; at least */

@@ -704,6 +704,30 @@ void as_process_tree_read(struct as_process_tree *tree, uint64_t now_ns, bool th
         add_row(now, &tree->row[tree->alive[i]], tree->alive[i] == 0);
 }
 
+bool as_process_tree_pss(struct as_process_tree *tree, uint64_t *bytes)
+{
+    char path[PATH_MAX];
+
+    *bytes = 0;
+    for (size_t i = 0; i < tree->n_alive; i++) {
+        const struct as_tree_process *p = &tree->row[tree->alive[i]].seen;
+        uint64_t kib;
+
+        if (snprintf(path, sizeof path, "%s/proc/%lld/smaps_rollup", tree->root,
+                     (long long)p->pid) >= (int)sizeof path)
+            return false;
+        if (read_path(path, tree->text, sizeof tree->text) <= 0) {
+            if (errno == ESRCH || errno == ENOENT)
+                continue; /* it has just ended */
+            return false;
+        }
+        if (!as_text_field_u64(tree->text, "Pss", &kib) || kib > UINT64_MAX / 1024)
+            return false;
+        *bytes += kib * 1024;
+    }
+    return tree->n_alive > 0;
+}
+
 /* ---- the list ---- */
 
 /* Waiting for storage is counted only when the kernel was told to: 0 would be no answer. */

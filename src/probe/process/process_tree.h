@@ -65,6 +65,10 @@ void as_process_tree_free(struct as_process_tree *tree);
 void as_process_tree_read(struct as_process_tree *tree, uint64_t now_ns, bool thorough,
                           struct as_tree_now *now);
 
+/* What all of them hold together, shared pages once (PSS): the kernel walks all of their pages for
+ * it, so it costs milliseconds a gigabyte. False when one of them cannot be read. */
+bool as_process_tree_pss(struct as_process_tree *tree, uint64_t *bytes);
+
 /* In the order they were seen; borrowed until the next reading. NULL after the last. */
 const struct as_tree_process *as_process_tree_at(const struct as_process_tree *tree, size_t i);
 

@@ -83,7 +83,7 @@ static void put_end(const struct as_target *p, struct as_page *page)
 
 static void put_peaks(struct as_page *page, const struct as_target *p)
 {
-    char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN];
+    char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN], c[AS_TEXT_HUMAN];
 
     if (p->peak_rss_bytes.why)
         as_page_pair(page, AS_STYLE_DIM, "peak memory", "unknown: %s",
@@ -94,8 +94,10 @@ static void put_peaks(struct as_page *page, const struct as_target *p)
                      p->peak_from ? as_page_name(page, p->peak_from) : "");
     else
         as_page_pair(page, AS_STYLE_NONE, "peak memory",
-                     "%s of the largest process, %s of all, sampled",
-                     fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes));
+                     "%s of the largest process, %s of all, sampled%s%s",
+                     fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes),
+                     p->tree_peak_pss_bytes.why ? "" : "; shared pages once: ",
+                     p->tree_peak_pss_bytes.why ? "" : fact_bytes(c, p->tree_peak_pss_bytes));
 }
 
 static void put_figures(const struct as_watch_view *view, struct as_page *page)
