@@ -9,13 +9,21 @@ sample=$build/tests/program_sample
 "$sample" "$tmp/many.assay" many || exit 1
 "$make_run" "$tmp/layers.assay" nested || exit 1
 
-exits 0 "the page of a program" "$assay" report "$tmp/leak.assay"
+exits 0 "the page of a program" "$assay" report --section all "$tmp/leak.assay"
 for words in 'exit status 0 after 14.00 s' '0.97 of 4' '1,234' 'load_weights+0x1b0 (a.out)' 'cblas_sgemm' \
     'make_temp+0x20 (libfoo.so.1)' 'the heap grew by 1.20 MiB/s' 'parse_row+0x4c (a.out)' 'visible from outside' \
     'processors-idle' 'samples, one every 50.00 ms' 'a table of live blocks'; do
     check "the page says $words" grep -qF -e "$words" "$tmp/out"
 done
+exits 0 "the page without a choice" "$assay" report "$tmp/leak.assay"
 check "layers that were not marked do not stand on it" sh -c "! grep -q 'No layer' '$tmp/out'"
+# Without a choice: what it used, what limits it, who holds the memory, in that order.
+for run in leak plain short hostile many; do
+    COLUMNS=80 "$assay" report "$tmp/$run.assay" >"$tmp/page"
+    check "the page of $run has at most 60 lines" [ "$(wc -l <"$tmp/page")" -le 60 ]
+    grep -oE '^(Program|Bottlenecks|Leaks|Heap|GEMM calls|Processes|Cost of profiling)\b' "$tmp/page" | tr '\n' ' ' >"$tmp/order"
+    check "parts of $run are in order" grep -qE '^Program Bottlenecks Leaks Heap (GEMM calls )?(Processes )?Cost of profiling $' "$tmp/order"
+done
 exits 0 "a program without a heap" "$assay" report "$tmp/plain.assay"
 check "why the heap was not watched is said" grep -q 'Not watched: the program is static' "$tmp/out"
 exits 0 "a program that was over at once" "$assay" report "$tmp/short.assay"
