@@ -20,6 +20,7 @@
 #include "end_of_program.h"
 #include "heap_arena.h"
 #include "heap_start.h"
+#include "heap_table.h"
 #include "life.h"
 #include "shm_file.h"
 
@@ -188,6 +189,22 @@ void as_go_on(void)
     as_life.heap = asleep.heap;
     as_life.quick = asleep.quick;
     atomic_store(&kept.shm->state, AS_SHM_ATTACHED);
+}
+
+void as_let_go(void)
+{
+    struct as_shm_header *shm = as_life.shm;
+
+    if (!shm || shm->pid != syscall(SYS_getpid))
+        return;
+    shm->watches |= 1u << AS_WATCH_LOCKED;
+    as_go_quiet();
+    if (as_life.shm)
+        return;
+    asleep.was_alive = false; /* it does not come back */
+    as_heap_table_let_go();
+    as_heap_arena_forked();
+    (void)syscall(SYS_munmap, shm, AS_SHM_FIRST_BYTES);
 }
 
 static void in_child(void)

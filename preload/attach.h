@@ -30,6 +30,10 @@ bool as_attached_how(struct as_attached_how *out);
 void as_go_quiet(void);
 void as_go_on(void);
 
+/* The program is about to lock all of its memory under a limit: as as_go_quiet(), for good, and our
+ * memory is given back. No other thread may run. */
+void as_let_go(void);
+
 /* The function of that name which the program would have called without us, seen from the code at
  * `caller`: behind us in the global order, or in the caller's own libraries when those were opened
  * privately. NULL when there is none. Not for use inside malloc. */

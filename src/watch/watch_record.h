@@ -31,9 +31,9 @@ struct as_watch_facts {
     uint64_t started_mono_ns;   /* what all seconds are counted from; 0: not told */
     double wall_seconds, interval_seconds;
     uint64_t readings;
-    struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, tree_peak_rss_bytes, tree_peak_pss_bytes, minor_faults,
-        major_faults, switches_voluntary, switches_involuntary, read_bytes, written_bytes,
-        run_delay_ns, own_cpu_ns;
+    struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, tree_peak_rss_bytes,
+        tree_peak_pss_bytes, minor_faults, major_faults, switches_voluntary, switches_involuntary,
+        read_bytes, written_bytes, run_delay_ns, own_cpu_ns;
     uint64_t processes_left_out;
     double exit_live_bytes;      /* of its heap, as it called exit() or left main; NaN: unknown */
     double judged_until_seconds; /* behind it the program tears down: no growth; NaN: nowhere */

@@ -408,10 +408,7 @@ static const char *heap_why(struct watch *w)
     if (w->end->heap_lost)
         return tell_lost(w);
     if (w->end->heap_watched)
-        return w->shm && as_watch_shm_quiet(w->shm)
-                   ? "the program set a filter of system calls (seccomp): nothing is counted from "
-                     "then on"
-                   : NULL;
+        return w->shm ? as_watch_shm_quiet(w->shm) : NULL;
     if (w->options->heap_why)
         return w->options->heap_why;
     if (as_watch_limits_forbid(w->why, sizeof w->why))

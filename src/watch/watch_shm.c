@@ -28,7 +28,8 @@ struct proc {
     struct as_heap_watch *watch; /* NULL: not open, or done with */
     bool watched, done;
     bool met;                        /* by the process tree */
-    bool quiet;                      /* it was about to forbid itself system calls */
+    bool quiet;                      /* it was about to forbid itself system calls, */
+    bool locked;                     /* or to lock its memory */
     bool execed;                     /* the process became another program */
     bool followed;                   /* which makes a share of its own */
     char exec_why[AS_SHM_WHY_BYTES]; /* why it does not; "": it did not say */
@@ -309,6 +310,7 @@ static void note_end(struct proc *proc)
     as_heap_watch_header(proc->watch, &header);
     proc->execed = header.state == AS_SHM_EXECED;
     proc->quiet = header.state == AS_SHM_QUIET;
+    proc->locked = header.watches & 1u << AS_WATCH_LOCKED;
     proc->followed = header.watches & 1u << AS_WATCH_FOLLOW;
     header.exec_why[sizeof header.exec_why - 1] = '\0';
     (void)snprintf(proc->exec_why, sizeof proc->exec_why, "%s",
@@ -494,12 +496,16 @@ const char *as_watch_shm_core(const struct as_watch_shm *shm)
     return shm->core[0] ? shm->core : NULL;
 }
 
-bool as_watch_shm_quiet(const struct as_watch_shm *shm)
+const char *as_watch_shm_quiet(const struct as_watch_shm *shm)
 {
     for (size_t i = 0; i < shm->n; i++)
         if (shm->proc[i].quiet)
-            return true;
-    return false;
+            return shm->proc[i].locked
+                       ? "the program locked its memory under a limit (mlockall): nothing is "
+                         "counted from then on"
+                       : "the program set a filter of system calls (seccomp): nothing is counted "
+                         "from then on";
+    return NULL;
 }
 
 size_t as_watch_shm_left_out(const struct as_watch_shm *shm)

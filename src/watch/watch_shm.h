@@ -80,9 +80,9 @@ const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm);
  * all are recorded. */
 const char *as_watch_shm_core(const struct as_watch_shm *shm);
 
-/* Whether a process stopped being counted because it was about to forbid itself system calls. Once
- * all are recorded. */
-bool as_watch_shm_quiet(const struct as_watch_shm *shm);
+/* Why a process stopped being counted, a static sentence: it was about to forbid itself system
+ * calls, or to lock its memory. NULL: none did. Once all are recorded. */
+const char *as_watch_shm_quiet(const struct as_watch_shm *shm);
 
 size_t as_watch_shm_left_out(const struct as_watch_shm *shm);
 

@@ -117,6 +117,7 @@ for options in "" "--follow"; do
     compare "$manners" signals
     compare "$manners" abort
     compare "$manners" preload
+    compare "$manners" lock
 done
 [ $compared -ge 100 ] || fail "only $compared comparisons were made"
 

@@ -66,7 +66,8 @@ enum as_shm_watch {
     AS_WATCH_STACKS = 1,
     AS_WATCH_GEMM = 2,
     AS_WATCH_FOLLOW = 3,
-    AS_WATCH_EXEC = 4 /* it goes along into the program that its process has become */
+    AS_WATCH_EXEC = 4,  /* it goes along into the program that its process has become */
+    AS_WATCH_LOCKED = 5 /* it is quiet since the program locked its memory under a limit */
 };
 
 /* The name of the file of a process: "<pid>.share" beneath the folder; "<pid>.<n>.share" for the
