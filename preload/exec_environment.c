@@ -79,7 +79,7 @@ static char *put(char **to, char *end, const char *name, const char *value, cons
 static void fill(struct as_exec_environment *out, char *const env[], size_t n,
                  const struct as_attached_how *how)
 {
-    char **list = out->mapped, *text = (char *)(list + n + 4), *end = (char *)list + out->bytes;
+    char **list = out->mapped, *text = (char *)(list + n + 5), *end = (char *)list + out->bytes;
     const char *before = as_environment_value(env, PRELOAD);
     char *ours = put(&text, end, PRELOAD, how->library, before);
     size_t to = 0;
@@ -89,13 +89,15 @@ static void fill(struct as_exec_environment *out, char *const env[], size_t n,
         bool preload = is_variable(env[i], PRELOAD);
 
         if (is_variable(env[i], AS_SHM_ENV_FOLDER) || is_variable(env[i], AS_SHM_ENV_OPTIONS) ||
-            (preload && placed))
+            is_variable(env[i], AS_SHM_ENV_PAD) || (preload && placed))
             continue;
         memcpy(&list[to++], preload ? (char *const *)&ours : &env[i], sizeof *list);
         placed |= preload;
     }
-    if (!placed)
+    if (!placed) {
         list[to++] = ours;
+        list[to++] = put(&text, end, AS_SHM_ENV_PAD, "", NULL);
+    }
     list[to++] = put(&text, end, AS_SHM_ENV_FOLDER, how->folder, NULL);
     list[to++] = put(&text, end, AS_SHM_ENV_OPTIONS, how->words, NULL);
     list[to] = NULL;
@@ -119,7 +121,7 @@ void as_exec_environment_make(struct as_exec_environment *out, const char *file,
     env = env ? env : nothing;
     while (env[n])
         n++;
-    out->bytes = (n + 4) * sizeof *env + 4 * PATH_MAX;
+    out->bytes = (n + 5) * sizeof *env + 4 * PATH_MAX;
     if (as_environment_value(env, PRELOAD))
         out->bytes += strlen(as_environment_value(env, PRELOAD));
     out->mapped =

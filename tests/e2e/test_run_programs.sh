@@ -118,6 +118,8 @@ for options in "" "--follow"; do
     compare "$manners" abort
     compare "$manners" preload
     compare "$manners" lock
+    compare "$manners" auxv
+    compare env "$manners" auxv
 done
 [ $compared -ge 100 ] || fail "only $compared comparisons were made"
 

@@ -1,5 +1,6 @@
 /* tests/helpers/run_manners.c - does one thing that a program under watch might do, and ends with a
  * status that tells whether it went as it should. usage: run_manners MODE */
+#include <elf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -188,6 +189,24 @@ static int sets_its_own_preload(void)
     return got && strcmp(got, mine) == 0 ? AS_IT_SHOULD : 1;
 }
 
+static char **arguments;
+
+/* As the runtime of Go does: behind the arguments the environment, behind that what the kernel
+ * says. */
+static int looks_behind_its_environment(void)
+{
+    char **at = arguments;
+
+    while (*at++)
+        ;
+    while (*at++)
+        ;
+    for (const unsigned long *word = (const unsigned long *)(const void *)at; word[0]; word += 2)
+        if (word[0] == AT_PAGESZ)
+            return word[1] == (unsigned long)sysconf(_SC_PAGESIZE) ? AS_IT_SHOULD : 1;
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -204,8 +223,10 @@ int main(int argc, char **argv)
         {"abort", aborts},
         {"preload", sets_its_own_preload},
         {"lock", locks_its_memory},
+        {"auxv", looks_behind_its_environment},
     };
 
+    arguments = argv;
     for (size_t i = 0; argc == 2 && i < sizeof mode / sizeof *mode; i++)
         if (strcmp(argv[1], mode[i].name) == 0)
             return mode[i].run();

@@ -29,6 +29,7 @@
  * out of it again, unless children shall be followed. */
 #define AS_SHM_ENV_FOLDER  "ASSAY_SHARE" /* folder for the files, mode 0700, absolute */
 #define AS_SHM_ENV_OPTIONS "ASSAY_WATCH" /* words between commas: heap, stacks, gemm, follow */
+#define AS_SHM_ENV_PAD     "ASSAY_PAD"   /* so that an even number of variables is taken out */
 
 enum as_shm_state {
     AS_SHM_EMPTY = 0,
