@@ -33,6 +33,18 @@ exits 0 "many sites" "$assay" report --top 3 --section heap "$tmp/many.assay"
 check "what is left out is counted" grep -q '4996 more sites' "$tmp/out"
 check "mappings stand apart" grep -q '^Mappings  address space' "$tmp/out"
 
+# Two runs side by side: sites, GEMM calls and processes.
+exits 0 "two runs of programs" "$assay" diff --top 5 "$tmp/leak.assay" "$tmp/plain.assay"
+check "sites that one of them lacks" grep -q 'parse_row (a.out).* only A' "$tmp/out"
+exits 0 "the same as JSON" "$assay" diff --json "$tmp/leak.assay" "$tmp/plain.assay"
+check "sites, GEMM calls and processes are there" "$python" - "$tmp/out" <<'PY'
+import json, sys
+program = json.load(open(sys.argv[1]))["program"]
+site = next(s for s in program["sites"] if s["name"].startswith("parse_row"))
+assert site["peak_live_bytes"][1] is None and site["peak_live_bytes"][0] > 0, site
+assert any(p["name"].startswith("cblas_sgemm") and len(p["time_ns"]) == 2 for p in program["products"])
+assert all(len(p["cpu_ns"]) == 2 for p in program["processes"]) and program["processes"]
+PY
 exits 0 "the classic text" "$assay" report --classic "$tmp/leak.assay"
 check "it has the program's own verdict" grep -q 'leak: memory keeps growing and is not freed' "$tmp/out"
 check "it says that nothing was marked" grep -q 'No layers were marked' "$tmp/out"
