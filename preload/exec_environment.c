@@ -121,7 +121,7 @@ void as_exec_environment_make(struct as_exec_environment *out, const char *file,
     env = env ? env : nothing;
     while (env[n])
         n++;
-    out->bytes = (n + 5) * sizeof *env + 4 * PATH_MAX;
+    out->bytes = (n + 5) * sizeof *env + (size_t)4 * PATH_MAX;
     if (as_environment_value(env, PRELOAD))
         out->bytes += strlen(as_environment_value(env, PRELOAD));
     out->mapped =

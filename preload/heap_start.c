@@ -69,7 +69,7 @@ static bool lay_out(struct as_heap_shm *heap, uint32_t inherited)
     if (!as_heap_touch(pages, sizeof *pages))
         return false;
     if (as_life.shm)
-        atomic_fetch_add(&as_life.shm->own_bytes, 3 * AS_HEAP_PAGE);
+        atomic_fetch_add(&as_life.shm->own_bytes, (uint64_t)3 * AS_HEAP_PAGE);
     page = as_heap_pages(heap, AS_HEAP_THREAD_PAGES);
     atomic_store(&pages[0], page);
     return page != 0;

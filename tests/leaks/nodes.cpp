@@ -46,7 +46,8 @@ int main(int argc, char **argv)
         return 2;
     auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < 1000; i++) {
-        std::this_thread::sleep_until(begin + std::chrono::duration<double>(std::atof(argv[2]) * i / 1000));
+        std::this_thread::sleep_until(begin +
+                                      std::chrono::duration<double>(std::atof(argv[2]) * i / 1000));
         step(argv[1], i);
     }
     return 0; // the table is still there; it is destroyed after main
