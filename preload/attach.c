@@ -7,9 +7,11 @@
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include "end_of_program.h"
 #include "heap_arena.h"
 #include "heap_start.h"
+#include "heap_table.h"
 #include "life.h"
 #include "shm_file.h"
 
@@ -25,7 +28,7 @@
 static struct {
     struct as_shm_header *shm;
     uint32_t watches;
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], library[PATH_MAX];
 } kept;
 
 struct as_life as_life;
@@ -79,21 +82,38 @@ static uint64_t mono_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static const char *const watch_name[] = {
+    [AS_WATCH_HEAP] = "heap",
+    [AS_WATCH_STACKS] = "stacks",
+    [AS_WATCH_GEMM] = "gemm",
+    [AS_WATCH_FOLLOW] = "follow",
+};
+
+bool as_attached_how(struct as_attached_how *out)
+{
+    size_t used = 0;
+
+    if (!as_life.shm || as_life.shm->pid != syscall(SYS_getpid) || !kept.library[0])
+        return false;
+    *out = (struct as_attached_how){.folder = kept.folder,
+                                    .library = kept.library,
+                                    .follows = kept.watches & 1u << AS_WATCH_FOLLOW};
+    for (uint32_t i = 0; i < sizeof watch_name / sizeof *watch_name; i++)
+        if (kept.watches & 1u << i)
+            used += (size_t)snprintf(out->words + used, sizeof out->words - used, "%s%s",
+                                     used ? "," : "", watch_name[i]);
+    return true;
+}
+
 static uint32_t parse_watches(const char *words)
 {
-    static const char *const name[] = {
-        [AS_WATCH_HEAP] = "heap",
-        [AS_WATCH_STACKS] = "stacks",
-        [AS_WATCH_GEMM] = "gemm",
-        [AS_WATCH_FOLLOW] = "follow",
-    };
     uint32_t watches = 0;
 
     while (words && *words) {
         size_t size = strcspn(words, ",");
 
-        for (uint32_t i = 0; i < sizeof name / sizeof *name; i++)
-            if (strlen(name[i]) == size && memcmp(words, name[i], size) == 0)
+        for (uint32_t i = 0; i < sizeof watch_name / sizeof *watch_name; i++)
+            if (strlen(watch_name[i]) == size && memcmp(words, watch_name[i], size) == 0)
                 watches |= 1u << i;
         words += size;
         words += *words == ',';
@@ -111,10 +131,12 @@ static void fill_header(struct as_shm_header *shm, const char *program)
     shm->pid = getpid();
     shm->parent_pid = getppid();
     shm->watches = kept.watches;
+    shm->exec_why[0] = '\0';
     if (program)
         strncpy(shm->program, program, sizeof shm->program - 1);
     atomic_store(&shm->own_bytes, AS_SHM_MAPS_AT);
     atomic_store(&shm->exit_mono_ns, 0);
+    atomic_store(&shm->exit_live_bytes, 0);
     atomic_store(&shm->ended_mono_ns, 0);
     atomic_store(&shm->peak_rss_bytes, 0);
     atomic_store(&shm->table_bytes, 0);
@@ -167,6 +189,22 @@ void as_go_on(void)
     as_life.heap = asleep.heap;
     as_life.quick = asleep.quick;
     atomic_store(&kept.shm->state, AS_SHM_ATTACHED);
+}
+
+void as_let_go(void)
+{
+    struct as_shm_header *shm = as_life.shm;
+
+    if (!shm || shm->pid != syscall(SYS_getpid))
+        return;
+    shm->watches |= 1u << AS_WATCH_LOCKED;
+    as_go_quiet();
+    if (as_life.shm)
+        return;
+    asleep.was_alive = false; /* it does not come back */
+    as_heap_table_let_go();
+    as_heap_arena_forked();
+    (void)syscall(SYS_munmap, shm, AS_SHM_FIRST_BYTES);
 }
 
 static void in_child(void)
@@ -222,17 +260,19 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 
     as_heap_prepare();
     as_call_filter_prepare();
+    as_shm_end_prepare();
     if (getauxval(AT_SECURE) || !env)
         return;
     folder = as_environment_value(env, AS_SHM_ENV_FOLDER);
     if (!folder)
         return;
     kept.watches = parse_watches(as_environment_value(env, AS_SHM_ENV_OPTIONS));
-    as_shm_end_prepare();
+    if (dladdr((void *)kept.folder, &self) && strlen(self.dli_fname) < sizeof kept.library)
+        memcpy(kept.library, self.dli_fname, strlen(self.dli_fname) + 1);
     if (attach(folder, argc > 0 ? argv[0] : NULL) && as_watching(AS_WATCH_HEAP))
         as_heap_start(kept.shm);
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW))
-        as_environment_clean(env, dladdr((void *)kept.folder, &self) ? self.dli_fname : NULL);
+        as_environment_clean(env, kept.library[0] ? kept.library : NULL);
     errno = before;
 }
 

@@ -15,10 +15,24 @@ struct as_shm_header *as_attached(void);
 /* Whether that was asked for and the share is there. */
 bool as_watching(enum as_shm_watch watch);
 
+/* What brought the library here, for a program that this process becomes. */
+struct as_attached_how {
+    const char *folder, *library; /* paths */
+    char words[64];               /* what is to be watched */
+    bool follows;                 /* the environment has it still */
+};
+
+/* False in a process that is not the one attached to. */
+bool as_attached_how(struct as_attached_how *out);
+
 /* From then on everything is only passed on, without a system call of ours: the program is about to
  * forbid some. The other: it did not, after all. Both keep errno. */
 void as_go_quiet(void);
 void as_go_on(void);
+
+/* The program is about to lock all of its memory under a limit: as as_go_quiet(), for good, and our
+ * memory is given back. No other thread may run. */
+void as_let_go(void);
 
 /* The function of that name which the program would have called without us, seen from the code at
  * `caller`: behind us in the global order, or in the caller's own libraries when those were opened

@@ -2,7 +2,9 @@
  * Works on the array that main() will see, in place, before anybody has read it. */
 #include "clean_environment.h"
 
+#include <elf.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "trace/shm/target_shm.h"
@@ -75,18 +77,31 @@ static bool cut_ours(char *list, const char *own_path)
     return *list != '\0';
 }
 
+/* The auxiliary vector stands behind the environment, and programs look for it behind the NULL
+ * (those in Go do): what is left between becomes entries of it that say nothing, each two words. */
+static void fill_gap(char **from, char **to)
+{
+    for (; to - from >= 2; from += 2) {
+        from[0] = (char *)(uintptr_t)AT_IGNORE;
+        from[1] = NULL;
+    }
+}
+
 void as_environment_clean(char **env, const char *own_path)
 {
-    char **to = env;
+    char **to = env, **end = env;
 
     for (char **from = env; *from; from++) {
         char *list = value_of(*from, PRELOAD);
 
-        if (value_of(*from, AS_SHM_ENV_FOLDER) || value_of(*from, AS_SHM_ENV_OPTIONS))
+        end = from + 1;
+        if (value_of(*from, AS_SHM_ENV_FOLDER) || value_of(*from, AS_SHM_ENV_OPTIONS) ||
+            value_of(*from, AS_SHM_ENV_PAD))
             continue;
         if (list && own_path && !cut_ours(list, own_path))
             continue;
         *to++ = *from;
     }
     *to = NULL;
+    fill_gap(to + 1, end + 1);
 }

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "exec_environment.h"
 #include "life.h"
 #include "own_memory.h"
 #include "shm_file.h"
@@ -25,7 +28,6 @@
 
 typedef void (*leave_function)(int status);
 typedef int (*execve_function)(const char *path, char *const argv[], char *const env[]);
-typedef int (*execv_function)(const char *path, char *const argv[]);
 typedef int (*fexecve_function)(int fd, char *const argv[], char *const env[]);
 typedef int (*execveat_function)(int fd, const char *path, char *const argv[], char *const env[],
                                  int flags);
@@ -33,7 +35,6 @@ typedef int (*execveat_function)(int fd, const char *path, char *const argv[], c
 static struct {
     leave_function exit, exit_now, exit_now_c, exit_quick;
     execve_function execve, execvpe;
-    execv_function execv, execvp;
     fexecve_function fexecve;
     execveat_function execveat;
 } next;
@@ -56,8 +57,6 @@ void as_shm_end_prepare(void)
     find(&next.exit_quick, "quick_exit");
     find(&next.execve, "execve");
     find(&next.execvpe, "execvpe");
-    find(&next.execv, "execv");
-    find(&next.execvp, "execvp");
     find(&next.fexecve, "fexecve");
     find(&next.execveat, "execveat");
 }
@@ -70,7 +69,7 @@ void as_shm_end_forget(void)
 /* Lines of the memory map as they go into the share. */
 struct lines {
     char *to;
-    size_t size, capacity;
+    size_t size, there, capacity; /* there: the pages for so much */
     bool code_only, cut;
     char line[LINE_BYTES];
     size_t line_size;
@@ -84,14 +83,28 @@ static bool is_code(const struct lines *l)
     return blank && blank + 3 < l->line + l->line_size && blank[3] == 'x';
 }
 
+/* A full disk has no page for it: the program must not end by that. */
+static bool has_page(struct lines *l)
+{
+    size_t page = 4096, end = l->size + l->line_size;
+
+    if (end <= l->there)
+        return true;
+    end = (end + page - 1) / page * page;
+    end = end < l->capacity ? end : l->capacity;
+    if (!as_shm_file_touch(l->to + l->there, end - l->there))
+        return false;
+    l->there = end;
+    return true;
+}
+
 static void end_line(struct lines *l)
 {
     if (l->code_only && !is_code(l)) {
         l->line_size = 0;
         return;
     }
-    /* A full disk has no page for it: the program must not end by that. */
-    if (l->line_size > l->capacity - l->size || !as_shm_file_touch(l->to + l->size, l->line_size)) {
+    if (l->line_size > l->capacity - l->size || !has_page(l)) {
         l->cut = true;
     } else {
         memcpy(l->to + l->size, l->line, l->line_size);
@@ -131,7 +144,7 @@ static void write_map(struct as_shm_header *shm)
 {
     struct lines l = {.to = (char *)shm + AS_SHM_MAPS_AT, .capacity = AS_SHM_MAPS_BYTES};
 
-    if (!as_shm_file_touch(l.to, l.capacity) || !copy_map(&l))
+    if (!copy_map(&l))
         return;
     if (l.cut) {
         l.size = 0;
@@ -217,12 +230,22 @@ bool as_shm_quieten(void)
 }
 
 /* From here on it tidies up: what its memory does then is no part of its work. */
-EXPORT void exit(int status)
+void as_shm_note_exit(void)
 {
     struct as_shm_header *shm = as_attached();
+    const struct as_heap_shm *heap = as_life.heap;
+    int64_t live;
 
-    if (is_own(shm))
-        note_time(&shm->exit_mono_ns);
+    if (!is_own(shm) || atomic_load(&shm->exit_mono_ns))
+        return;
+    live = heap ? atomic_load_explicit(&heap->live_bytes, memory_order_relaxed) : 0;
+    atomic_store(&shm->exit_live_bytes, live > 0 ? (uint64_t)live : 0);
+    note_time(&shm->exit_mono_ns);
+}
+
+EXPORT void exit(int status)
+{
+    as_shm_note_exit();
     if (next.exit)
         next.exit(status);
     _exit(status);
@@ -260,16 +283,43 @@ static int missing(void)
     return -1;
 }
 
+/* Reported before, since nothing is after: that it became another program, and whether the library
+ * goes along. */
+static void begin_exec(struct as_exec_environment *e, const char *file, int search,
+                       char *const env[])
+{
+    struct as_shm_header *shm = as_attached();
+
+    as_exec_environment_make(e, file, search, env);
+    if (is_own(shm)) {
+        if (e->mapped)
+            shm->watches |= 1u << AS_WATCH_EXEC;
+        strncpy(shm->exec_why, e->why ? e->why : "", sizeof shm->exec_why - 1);
+    }
+    as_shm_end(AS_SHM_EXECED);
+}
+
+/* What was added to the environment may have been too much. */
+static bool goes_again(struct as_exec_environment *e)
+{
+    bool again = e->mapped && errno == E2BIG;
+
+    as_exec_environment_free(e);
+    return again;
+}
+
 /* The program goes on: what was reported is taken back. */
 static int exec_failed(int rc)
 {
     struct as_shm_header *shm = as_attached();
 
     if (is_own(shm)) {
+        shm->watches &= ~(1u << AS_WATCH_EXEC);
         atomic_store(&shm->state, AS_SHM_ATTACHED);
         atomic_store(&shm->maps_bytes, 0);
         atomic_store(&shm->peak_rss_bytes, 0);
         atomic_store(&shm->exit_mono_ns, 0);
+        atomic_store(&shm->exit_live_bytes, 0);
         atomic_store(&shm->ended_mono_ns, 0);
         atomic_store(&told, false);
     }
@@ -278,38 +328,77 @@ static int exec_failed(int rc)
 
 EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
-    as_shm_end(AS_SHM_EXECED);
-    return exec_failed(next.execve ? next.execve(path, argv, env) : missing());
+    struct as_exec_environment e;
+    int rc;
+
+    begin_exec(&e, path, 0, env);
+    rc = next.execve ? next.execve(path, argv, e.env) : missing();
+    if (goes_again(&e))
+        rc = next.execve(path, argv, env);
+    return exec_failed(rc);
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
 {
-    as_shm_end(AS_SHM_EXECED);
-    return exec_failed(next.execvpe ? next.execvpe(file, argv, env) : missing());
+    struct as_exec_environment e;
+    int rc;
+
+    begin_exec(&e, file, 1, env);
+    rc = next.execvpe ? next.execvpe(file, argv, e.env) : missing();
+    if (goes_again(&e))
+        rc = next.execvpe(file, argv, env);
+    return exec_failed(rc);
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-    as_shm_end(AS_SHM_EXECED);
-    return exec_failed(next.execv ? next.execv(path, argv) : missing());
+    return execve(path, argv, environ);
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-    as_shm_end(AS_SHM_EXECED);
-    return exec_failed(next.execvp ? next.execvp(file, argv) : missing());
+    return execvpe(file, argv, environ);
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
-    as_shm_end(AS_SHM_EXECED);
-    return exec_failed(next.fexecve ? next.fexecve(fd, argv, env) : missing());
+    struct as_exec_environment e;
+    char path[64];
+    int rc;
+
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    begin_exec(&e, path, 0, env);
+    rc = next.fexecve ? next.fexecve(fd, argv, e.env) : missing();
+    if (goes_again(&e))
+        rc = next.fexecve(fd, argv, env);
+    return exec_failed(rc);
+}
+
+/* The path of what is named beneath a folder; NULL when it is too long, or there is no name. */
+static const char *path_beneath(char out[PATH_MAX], int fd, const char *name)
+{
+    int n;
+
+    if (!name || name[0] == '/')
+        return name;
+    if (fd == AT_FDCWD)
+        n = snprintf(out, PATH_MAX, "%s", name);
+    else
+        n = snprintf(out, PATH_MAX, "/proc/self/fd/%d%s%s", fd, name[0] ? "/" : "", name);
+    return n < PATH_MAX ? out : NULL;
 }
 
 EXPORT int execveat(int fd, const char *path, char *const argv[], char *const env[], int flags)
 {
-    as_shm_end(AS_SHM_EXECED);
-    return exec_failed(next.execveat ? next.execveat(fd, path, argv, env, flags) : missing());
+    struct as_exec_environment e;
+    char at[PATH_MAX];
+    int rc;
+
+    begin_exec(&e, path_beneath(at, fd, path), 0, env);
+    rc = next.execveat ? next.execveat(fd, path, argv, e.env, flags) : missing();
+    if (goes_again(&e))
+        rc = next.execveat(fd, path, argv, env, flags);
+    return exec_failed(rc);
 }
 
 /* The words of a call with an open end, as an array; and what follows them. */

@@ -13,6 +13,9 @@ void as_shm_end_prepare(void);
 /* Writes the memory map and the state, once; not from a child that shares our memory. */
 void as_shm_end(enum as_shm_state state);
 
+/* The program begins to end: by exit(), or main has returned. The first of them counts. */
+void as_shm_note_exit(void);
+
 /* Writes what will not be written later, and that nothing is counted any more. False: from a child
  * that shares our memory. */
 bool as_shm_quieten(void);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "gemm_core.h"
 
 #define PLACES     1024u
 #define PROBES     16u
@@ -134,6 +135,7 @@ static void *find_slowly(uint64_t key, const char *name, const void *caller)
         function = find_anywhere(name);
     if (function) {
         pin(function);
+        as_gemm_core_ask(function);
         keep(key, function);
     }
     (void)dlerror(); /* of our search */

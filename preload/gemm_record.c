@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "attach.h"
+#include "gemm_core.h"
 #include "shm_file.h"
 
 #define PROBES 256u
@@ -206,6 +207,7 @@ void as_gemm_leave(uint64_t start_ns, const struct as_gemm_key *key)
     if (is == NOTHING)
         goto out;
     shm = share_of(header);
+    as_gemm_core_put(&shm->header);
     if (is == READY)
         entry = find_entry(header, shm, key);
     if (entry) {

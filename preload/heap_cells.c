@@ -7,6 +7,8 @@
 #include "heap_count.h"
 #include "heap_layers.h"
 
+#define PAGE_SLOTS           (AS_HEAP_PAGE / 4) /* of the index, on a page */
+#define FIRST_PROBES         8u
 #define SNAPSHOT_LEAST_BYTES AS_HEAP_KEEP_BYTES
 #define SNAPSHOT_PART        50       /* a fiftieth more: 2 % */
 #define SNAPSHOT_FREE_NS     5000000u /* of time spent on it at any rate */
@@ -42,17 +44,53 @@ static uint32_t claim_cell(struct as_heap_shm *heap, uint64_t site, uint32_t cel
     return number;
 }
 
+/* Pages of the index that were asked for: a program with few sites needs one of them. */
+static _Atomic uint32_t index_pages[AS_HEAP_CELL_SLOTS / PAGE_SLOTS / 32];
+
+void as_heap_cells_begin(void)
+{
+    for (size_t i = 0; i < sizeof index_pages / sizeof *index_pages; i++)
+        atomic_store(&index_pages[i], 0);
+}
+
+static bool is_there(const _Atomic uint32_t *at, uint32_t slot)
+{
+    uint32_t page = slot / PAGE_SLOTS, bit = 1u << page % 32;
+
+    if (atomic_load_explicit(&index_pages[page / 32], memory_order_relaxed) & bit)
+        return true;
+    if (!as_heap_touch(at, sizeof *at))
+        return false;
+    if (!(atomic_fetch_or(&index_pages[page / 32], bit) & bit) && as_life.shm)
+        atomic_fetch_add(&as_life.shm->own_bytes, AS_HEAP_PAGE);
+    return true;
+}
+
+/* The first sites share a page: they are looked for there, then all over the index. */
+static uint32_t slot_of(uint64_t hash, uint32_t i)
+{
+    if (i < FIRST_PROBES)
+        return (uint32_t)((hash + i) % PAGE_SLOTS);
+    return (uint32_t)((hash + i) % AS_HEAP_CELL_SLOTS);
+}
+
 uint32_t as_heap_cell_find(struct as_heap_shm *heap, uint64_t site, uint32_t cell_key)
 {
     struct as_heap_cell *cells = as_heap_at(heap, AS_HEAP_CELLS_AT);
     _Atomic uint32_t *index = as_heap_at(heap, AS_HEAP_CELL_INDEX_AT);
-    uint64_t slot = mix(site, cell_key);
+    uint64_t hash = mix(site, cell_key);
     uint32_t own = 0;
 
-    for (uint32_t i = 0; i < AS_HEAP_CELL_SLOTS; i++, slot++) {
-        _Atomic uint32_t *at = &index[slot % AS_HEAP_CELL_SLOTS];
-        uint32_t found = atomic_load_explicit(at, memory_order_acquire);
+    for (uint32_t i = 0; i < AS_HEAP_CELL_SLOTS; i++) {
+        _Atomic uint32_t *at = &index[slot_of(hash, i)];
+        uint32_t found;
 
+        if (!is_there(at, slot_of(hash, i))) {
+            if (own)
+                cells[own].kind = AS_HEAP_CELL_VOID; /* nobody would find it */
+            return 0;
+        }
+        found = atomic_load_explicit(at, memory_order_acquire);
         if (!found) {
             own = own ? own : claim_cell(heap, site, cell_key);
             if (!own || atomic_compare_exchange_strong(at, &found, own))

@@ -28,6 +28,13 @@ void as_heap_threads_forked(void);
 /* Memory of the share about to be written first; false: there is none. */
 bool as_heap_touch(const void *at, size_t bytes);
 
+/* In a new share: nothing of the index of cells is there. */
+void as_heap_cells_begin(void);
+
+/* Whether there is a place for sampled stacks, and for layers; asked for when the first comes. */
+bool as_heap_have_stacks(struct as_heap_shm *heap);
+bool as_heap_have_layers(struct as_heap_shm *heap);
+
 /* The cell of a site; `key` is layer << 2 | kind. 0: the table is full. */
 uint32_t as_heap_cell_find(struct as_heap_shm *heap, uint64_t site, uint32_t key);
 

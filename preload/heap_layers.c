@@ -43,7 +43,7 @@ static uint32_t find_layer(struct as_heap_shm *heap, const struct as_layer_sourc
     _Atomic uint32_t *index = as_heap_at(heap, AS_HEAP_LAYER_INDEX_AT);
     uint32_t slot = site * 0x9e3779b1u >> 8, own = 0;
 
-    for (uint32_t i = 0; i < AS_HEAP_LAYER_SLOTS; i++, slot++) {
+    for (uint32_t i = 0; i < AS_HEAP_LAYER_SLOTS && as_heap_have_layers(heap); i++, slot++) {
         _Atomic uint32_t *at = &index[slot % AS_HEAP_LAYER_SLOTS];
         uint32_t found = atomic_load_explicit(at, memory_order_acquire);
 

@@ -111,6 +111,10 @@ static inline __attribute__((always_inline)) void sample(struct as_heap_shm *hea
 {
     uint32_t detail;
 
+    if (!as_heap_have_stacks(heap)) {
+        self->sample_at = UINT64_MAX;
+        return;
+    }
     if (!as_heap_table_reserve(&detail))
         return;
     b->stack = as_heap_sample(heap, self, layer, b->size_bytes);

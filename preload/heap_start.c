@@ -20,6 +20,35 @@ void as_heap_prepare(void)
     as_heap_door_open();
 }
 
+/* Tables that many programs never need. */
+enum { NOT_ASKED, THERE, MISSING };
+
+static _Atomic int stack_index, layer_index;
+
+static bool have(_Atomic int *state, const void *at, uint32_t bytes)
+{
+    int before = NOT_ASKED, is = atomic_load_explicit(state, memory_order_acquire);
+
+    if (is != NOT_ASKED)
+        return is == THERE;
+    is = as_heap_touch(at, bytes) ? THERE : MISSING;
+    if (!atomic_compare_exchange_strong(state, &before, is))
+        return before == THERE;
+    if (is == THERE && as_life.shm)
+        atomic_fetch_add(&as_life.shm->own_bytes, bytes);
+    return is == THERE;
+}
+
+bool as_heap_have_stacks(struct as_heap_shm *heap)
+{
+    return have(&stack_index, as_heap_at(heap, AS_HEAP_STACK_INDEX_AT), AS_HEAP_STACK_SLOTS * 4);
+}
+
+bool as_heap_have_layers(struct as_heap_shm *heap)
+{
+    return have(&layer_index, as_heap_at(heap, AS_HEAP_LAYER_INDEX_AT), AS_HEAP_LAYER_SLOTS * 4);
+}
+
 /* The first block is the one that all share; number 0 of each table means none. */
 static bool lay_out(struct as_heap_shm *heap, uint32_t inherited)
 {
@@ -35,17 +64,13 @@ static bool lay_out(struct as_heap_shm *heap, uint32_t inherited)
     atomic_store(&heap->n_layers, 1);
     atomic_store(&heap->n_threads, 1);
     atomic_store(&heap->arena_pages, AS_HEAP_ARENA_AT / AS_HEAP_PAGE);
-    if (!as_heap_touch(as_heap_at(heap, AS_HEAP_CELL_INDEX_AT), (size_t)AS_HEAP_CELL_SLOTS * 4) ||
-        !as_heap_touch(pages, sizeof *pages) ||
-        !as_heap_touch(as_heap_at(heap, AS_HEAP_LAYER_INDEX_AT), (size_t)AS_HEAP_LAYER_SLOTS * 4))
-        return false;
-    if (heap->sample_bytes &&
-        !as_heap_touch(as_heap_at(heap, AS_HEAP_STACK_INDEX_AT), (size_t)AS_HEAP_STACK_SLOTS * 4))
+    as_heap_cells_begin();
+    atomic_store(&stack_index, NOT_ASKED);
+    atomic_store(&layer_index, NOT_ASKED);
+    if (!as_heap_touch(pages, sizeof *pages))
         return false;
     if (as_life.shm)
-        atomic_fetch_add(&as_life.shm->own_bytes,
-                         AS_HEAP_CELL_SLOTS * 4 + AS_HEAP_LAYER_SLOTS * 4 + 3 * AS_HEAP_PAGE +
-                             (heap->sample_bytes ? AS_HEAP_STACK_SLOTS * 4 : 0));
+        atomic_fetch_add(&as_life.shm->own_bytes, (uint64_t)3 * AS_HEAP_PAGE);
     page = as_heap_pages(heap, AS_HEAP_THREAD_PAGES);
     atomic_store(&pages[0], page);
     return page != 0;

@@ -145,6 +145,19 @@ uint64_t as_heap_table_used_bytes(void)
     return atomic_load(&used_bytes);
 }
 
+void as_heap_table_let_go(void)
+{
+    atomic_store(&as_heap_table_newest, NULL);
+    for (uint32_t i = 0; i < atomic_load(&n_tables); i++)
+        (void)syscall(SYS_munmap, table[i].slot, table[i].bytes);
+    for (uint32_t i = 0; i < DETAIL_CHUNKS; i++) {
+        struct detail *at = atomic_exchange(&chunk[i], NULL);
+
+        if (at)
+            (void)syscall(SYS_munmap, at, DETAILS * sizeof *at);
+    }
+}
+
 /* ---- details ---- */
 
 static struct detail *detail_at(uint32_t number)

@@ -78,6 +78,9 @@ bool as_heap_table_is_thorough(void);
 /* Memory of the tables that was written to. */
 uint64_t as_heap_table_used_bytes(void);
 
+/* Gives its memory back: it is not used any more. */
+void as_heap_table_let_go(void);
+
 AS_TABLE_INLINE uint64_t as_heap_table_hash(uintptr_t at)
 {
     return (at >> AS_TABLE_PAGE_BITS) * UINT64_C(0x9e3779b97f4a7c15);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/run/run_document.h"
+#include "analyze/watch/target_diff.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -109,6 +110,27 @@ static int answer(double slower_percent, double limit_percent, struct assay_erro
     return slower_percent > limit_percent ? AS_ANSWER_NO : ASSAY_OK;
 }
 
+/* Two runs of `assay run` have sites, GEMM calls and processes as well; `*out` is NULL for others.
+ */
+static int compare_programs(struct as_target_diff **out, struct as_diff_run *const run[2],
+                            struct assay_error *err)
+{
+    struct as_target *target[2] = {NULL, NULL};
+    int rc = ASSAY_OK;
+
+    *out = NULL;
+    if (!as_target_in_run(run[0]->run) || !as_target_in_run(run[1]->run))
+        return ASSAY_OK;
+    for (int k = 0; k < 2 && rc == ASSAY_OK; k++)
+        rc = as_target_analyze(&target[k], run[k]->run, err);
+    if (rc == ASSAY_OK)
+        rc = as_target_diff_new(out, target[0], target[1], err);
+    as_target_free(target[0]);
+    as_target_free(target[1]);
+    return rc == ASSAY_ERR_NOTFOUND ? ASSAY_OK
+                                    : rc; /* damaged: the rest is compared all the same */
+}
+
 static int compare_layers(const struct as_cmd_line *line, struct as_diff_run *const run[2],
                           const struct as_diff_options *options, double limit_percent,
                           struct assay_error *err)
@@ -119,17 +141,25 @@ static int compare_layers(const struct as_cmd_line *line, struct as_diff_run *co
         .top = (size_t)as_opt_number(line, "top", 0),
         .wide = as_opt_given(line, "wide"),
     };
+    struct as_target_diff *program;
     struct as_diff *diff;
-    int rc = as_diff_new(&diff, &run[0]->side, &run[1]->side, options, err);
+    int rc = compare_programs(&program, run, err);
 
     if (rc < 0)
         return rc;
+    rc = as_diff_new(&diff, &run[0]->side, &run[1]->side, options, err);
+    if (rc < 0) {
+        as_target_diff_free(program);
+        return rc;
+    }
+    report.program = program;
     as_diff_order(diff, (enum as_diff_sort)as_opt_word(line, "sort", AS_DIFF_BY_CHANGE));
     report.diff = diff;
     rc = print_layers(line, &report, err);
     if (rc == ASSAY_OK)
         rc = answer(diff->slower_percent, limit_percent, err);
     as_diff_free(diff);
+    as_target_diff_free(program);
     return rc;
 }
 

@@ -272,7 +272,7 @@ static bool judge_leaks(const struct work *w, const struct as_target *program)
         return false;
     if (as_target_findings_new(&findings, program, &err) < 0) {
         as_console_note(w->line, "assay: leaks are unknown: %s", err.msg);
-    } else if (!program->heap_known) {
+    } else if (!program->heap_known && findings->verdict != AS_GROWTH_FOUND) {
         as_console_note(w->line, "assay: leaks are unknown: %s",
                         program->heap_why ? program->heap_why : "the heap was not watched");
     } else if (findings->verdict != AS_GROWTH_NONE) {

@@ -23,6 +23,7 @@
     X(cpu_system_ns)                                                                               \
     X(peak_rss_bytes)                                                                              \
     X(tree_peak_rss_bytes)                                                                         \
+    X(tree_peak_pss_bytes)                                                                         \
     X(minor_faults)                                                                                \
     X(major_faults)                                                                                \
     X(switches_voluntary)                                                                          \
@@ -44,7 +45,8 @@
     X(written_bytes)                                                                               \
     X(io_wait_ns)                                                                                  \
     X(run_delay_ns)                                                                                \
-    X(threads_most)
+    X(threads_most)                                                                                \
+    X(descriptors_most)
 
 /* uint64_t members of struct as_heap_totals, then those of struct as_heap_site. */
 #define AS_HEAP_SUMS(X)                                                                            \

@@ -1,4 +1,5 @@
-/* watch/watch_limits.c - the limits of memory that a program started now inherits from us.
+/* watch/watch_limits.c - the limits of memory that a program started now inherits from us, and the
+ * vectors that it may use.
  * What a program changes of its own limits later is not seen. */
 #include "watch/watch_run.h"
 
@@ -8,6 +9,7 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
+#include "probe/system/cpu_info.h"
 #include "probe/system/topology.h"
 #include "trace/shm/target_shm.h"
 
@@ -54,4 +56,18 @@ bool as_watch_limits_forbid(char *why, size_t capacity)
         return true;
     }
     return false;
+}
+
+const char *as_watch_cpu_vectors(const char *root)
+{
+    struct as_cpu_info cpu;
+
+    as_cpu_info_read(&cpu, root);
+    if (!cpu.flags_known)
+        return NULL;
+    if (as_cpu_has(&cpu, AS_CPU_AVX512F))
+        return "avx512";
+    if (as_cpu_has(&cpu, AS_CPU_AVX2))
+        return "avx2";
+    return as_cpu_has(&cpu, AS_CPU_AVX) ? "avx" : "sse";
 }

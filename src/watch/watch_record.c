@@ -124,9 +124,11 @@ int as_watch_record_facts(const struct as_watch_facts *facts, struct assay_error
     put_text(&w, "heap_why", facts->heap_why);
     put_text(&w, "peak_from", facts->peak_from);
     put_text(&w, "gemm_why", facts->gemm_why);
+    put_text(&w, "gemm_core", facts->gemm_core);
+    put_text(&w, "cpu_vectors", facts->cpu_vectors);
     AS_JSON_FIELDS(&w, facts, usable_cpus, address_limit_bytes, group_limit_bytes, started_mono_ns,
                    wall_seconds, interval_seconds, readings, processes_left_out,
-                   judged_until_seconds);
+                   judged_until_seconds, exit_live_bytes);
 #define X(name) put_fact(&w, #name, facts->name);
     AS_WATCH_FACTS(X)
 #undef X

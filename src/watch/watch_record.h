@@ -21,18 +21,21 @@ struct as_watch_facts {
     int exit_status, signal;
     bool dumped;
     const char *heap_why;
-    const char *peak_from; /* how peak_rss_bytes is known; NULL: it is not */
-    const char *gemm_why;  /* why products may have gone by unseen; NULL: nothing speaks for it */
-    double usable_cpus;    /* by affinity and control group; NaN: unknown */
+    const char *peak_from;   /* how peak_rss_bytes is known; NULL: it is not */
+    const char *gemm_why;    /* why products may have gone by unseen; NULL: nothing speaks for it */
+    const char *gemm_core;   /* what an OpenBLAS has chosen kernels for; NULL: not known */
+    const char *cpu_vectors; /* the widest the CPU has: avx512, avx2, avx, sse; NULL: not known */
+    double usable_cpus;      /* by affinity and control group; NaN: unknown */
     double address_limit_bytes; /* of each process (ulimit -v, -d); NaN: none */
     double group_limit_bytes;   /* of its control group; NaN: none known */
     uint64_t started_mono_ns;   /* what all seconds are counted from; 0: not told */
     double wall_seconds, interval_seconds;
     uint64_t readings;
-    struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, tree_peak_rss_bytes, minor_faults,
-        major_faults, switches_voluntary, switches_involuntary, read_bytes, written_bytes,
-        run_delay_ns, own_cpu_ns;
+    struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, tree_peak_rss_bytes,
+        tree_peak_pss_bytes, minor_faults, major_faults, switches_voluntary, switches_involuntary,
+        read_bytes, written_bytes, run_delay_ns, own_cpu_ns;
     uint64_t processes_left_out;
+    double exit_live_bytes;      /* of its heap, as it called exit() or left main; NaN: unknown */
     double judged_until_seconds; /* behind it the program tears down: no growth; NaN: nowhere */
 };
 
@@ -42,7 +45,7 @@ struct as_process_facts {
     double start_seconds, end_seconds;
     struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, minor_faults, major_faults,
         switches_voluntary, switches_involuntary, read_bytes, written_bytes, io_wait_ns,
-        run_delay_ns, threads_most;
+        run_delay_ns, threads_most, descriptors_most;
     bool heap_watched;
 };
 
@@ -70,5 +73,8 @@ AS_MUST_USE int as_watch_record_gemm(int64_t pid, const struct as_gemm_calls *ca
 #define AS_CHANNEL_TREE_ANON "tree_anon"
 #define AS_CHANNEL_HEAP_LIVE "heap_live"
 #define AS_CHANNEL_TREE_CPU  "tree_cpu"
+/* Counts: of the first process, and of the others what they have more than at first. */
+#define AS_CHANNEL_TREE_DESCRIPTORS "tree_descriptors"
+#define AS_CHANNEL_TREE_THREADS     "tree_threads"
 
 #endif

@@ -31,8 +31,13 @@ enum {
     SHARES_NS = 15 * 1000 * 1000, /* their peaks are exact: they need not be read as often */
     FIRST_WAIT_NS = 1000 * 1000,
     SETTLED_NS = 10 * 1000 * 1000, /* of a process: until then it may still be loaded */
-    TOLD_SLACK_BYTES = 1 << 20     /* the kernel's own counts of pages differ by that */
+    TOLD_SLACK_BYTES = 1 << 20,    /* the kernel's own counts of pages differ by that */
+    PSS_FIRST_WAIT_NS = 200 * 1000 * 1000,
+    PSS_MOST_WAIT_NS = 2000 * 1000 * 1000,
+    PSS_TIME_PART = 100
 };
+
+#define NEAR_ITS_END 0.75 /* of its time */
 
 struct watch {
     const struct as_watch_options *options;
@@ -48,15 +53,17 @@ struct watch {
     uint64_t ended_ns, next_ns, thorough_ns, shares_ns;
     uint64_t last_ns, last_cpu_ns; /* of the last sample */
     uint64_t readings, tree_peak_bytes;
-    bool tree_settled; /* read when the program was no longer being loaded */
+    uint64_t pss_peak_bytes, pss_next_ns, pss_wait_ns;
+    bool pss_denied, tree_settled; /* read when the program was no longer being loaded */
     uint64_t own_peak_bytes, own_cpu_from_ns, own_cpu_ns;
     struct as_watch_inside inside; /* of what the processes hold: ours */
     struct as_last_fall fall;
     struct as_heap_lost lost;
     struct as_watch_limits limits; /* as the program was started */
-    char why[240];                 /* the heap is not told */
+    char why[320];                 /* the heap is not told */
     char gemm_why[120];
-    uint32_t rss_channel, anon_channel, cpu_channel, heap_channel;
+    uint32_t rss_channel, anon_channel, cpu_channel, heap_channel, descriptors_channel,
+        threads_channel;
 };
 
 static uint64_t own_cpu_ns(void)
@@ -109,11 +116,37 @@ static void sample_tree(struct watch *w, uint64_t now_ns)
         assay_sample(w->rss_channel, (double)rss_bytes);
     if (w->now.anon_bytes)
         assay_sample(w->anon_channel, (double)without(w->now.anon_bytes, w->inside.table_bytes));
+    if (rss_bytes && w->now.descriptors_known)
+        assay_sample(w->descriptors_channel, (double)w->now.descriptors);
+    if (rss_bytes)
+        assay_sample(w->threads_channel, (double)w->now.threads);
     if (now_ns > w->last_ns && w->now.cpu_ns >= w->last_cpu_ns)
         assay_sample(w->cpu_channel,
                      (double)(w->now.cpu_ns - w->last_cpu_ns) / (double)(now_ns - w->last_ns));
     w->last_ns = now_ns;
     w->last_cpu_ns = w->now.cpu_ns;
+}
+
+/* The resident memory of several counts the pages they share in each. The kernel walks all pages
+ * for this figure: it is asked for seldom, and no more than a hundredth of the time goes into it.
+ */
+static void sample_pss(struct watch *w, uint64_t now_ns)
+{
+    uint64_t bytes, took_ns;
+
+    if (!w->tree || w->now.n_alive < 2 || now_ns < w->pss_next_ns || w->pss_denied)
+        return;
+    w->pss_denied = !as_process_tree_pss(w->tree, &bytes);
+    took_ns = as_clock_mono_ns() - now_ns;
+    w->pss_wait_ns = w->pss_wait_ns ? 2 * w->pss_wait_ns : PSS_FIRST_WAIT_NS;
+    if (w->pss_wait_ns > PSS_MOST_WAIT_NS)
+        w->pss_wait_ns = PSS_MOST_WAIT_NS;
+    w->pss_next_ns = now_ns + w->pss_wait_ns + PSS_TIME_PART * took_ns;
+    if (w->pss_denied)
+        return;
+    bytes = without(bytes, w->inside.table_bytes + w->inside.share_bytes);
+    if (bytes > w->pss_peak_bytes)
+        w->pss_peak_bytes = bytes;
 }
 
 static void read_shares(struct watch *w, uint64_t now_ns, bool look)
@@ -154,6 +187,8 @@ static void take_reading(struct watch *w)
     if (w->tree)
         as_process_tree_read(w->tree, now_ns, thorough, &w->now);
     sample_tree(w, now_ns);
+    if (thorough)
+        sample_pss(w, now_ns);
     if (w->shm && (early || now_ns - w->shares_ns >= SHARES_NS)) {
         w->shares_ns = now_ns;
         read_shares(w, now_ns, thorough || early);
@@ -322,6 +357,15 @@ static struct as_fact tree_peak_fact(const struct watch *w, struct as_fact large
     return as_fact_none("the program ended before its memory was sampled");
 }
 
+static struct as_fact pss_fact(const struct watch *w)
+{
+    if (w->pss_peak_bytes)
+        return as_fact_of(w->pss_peak_bytes);
+    return as_fact_none(w->pss_denied
+                            ? "the kernel does not report it of these processes"
+                            : "no two processes were there at one time when it was sampled");
+}
+
 /* Of all processes seen. */
 static struct as_fact run_delay_fact(const struct watch *w)
 {
@@ -341,17 +385,21 @@ static const char *tell_lost(struct watch *w)
 {
     double ms = seconds_at(w, w->lost.exec_ns) * 1e3;
 
-    if (w->lost.recorded)
+    int n;
+
+    if (w->lost.recorded) {
         (void)snprintf(w->why, sizeof w->why,
                        "the command became another program by exec after %.0f ms, and the library "
                        "did not get into that one: its heap is not included",
                        ms);
-    else
-        (void)snprintf(w->why, sizeof w->why,
-                       "the command became another program by exec after %.0f ms; its heap before "
-                       "that was %llu allocation%s; --follow watches it too",
-                       ms, (unsigned long long)w->lost.allocations,
-                       w->lost.allocations == 1 ? "" : "s");
+        return w->why;
+    }
+    n = snprintf(w->why, sizeof w->why,
+                 "the command became another program by exec after %.0f ms; its heap before that "
+                 "was %llu allocation%s",
+                 ms, (unsigned long long)w->lost.allocations, w->lost.allocations == 1 ? "" : "s");
+    if (w->lost.why && w->lost.why[0] && n > 0 && (size_t)n < sizeof w->why)
+        (void)snprintf(w->why + n, sizeof w->why - (size_t)n, "; %s", w->lost.why);
     return w->why;
 }
 
@@ -360,10 +408,7 @@ static const char *heap_why(struct watch *w)
     if (w->end->heap_lost)
         return tell_lost(w);
     if (w->end->heap_watched)
-        return w->shm && as_watch_shm_quiet(w->shm)
-                   ? "the program set a filter of system calls (seccomp): nothing is counted from "
-                     "then on"
-                   : NULL;
+        return w->shm ? as_watch_shm_quiet(w->shm) : NULL;
     if (w->options->heap_why)
         return w->options->heap_why;
     if (as_watch_limits_forbid(w->why, sizeof w->why))
@@ -383,6 +428,23 @@ static const char *gemm_why(struct watch *w)
     return w->gemm_why;
 }
 
+/* An interpreter that gives back its handler of SIGINT begins to end, unless it did so long before:
+ * then the program wanted it so. */
+static double finalized_at(const struct watch *w)
+{
+    const struct as_tree_process *p, *most = NULL;
+    double at;
+
+    for (size_t i = 0; w->tree && (p = as_process_tree_at(w->tree, i)) != NULL; i++)
+        if (!p->peak_rss_bytes.why &&
+            (!most || p->peak_rss_bytes.value > most->peak_rss_bytes.value))
+            most = p;
+    if (!most || !most->runtime || strcmp(most->runtime, "CPython") != 0 || !most->ignored_ns)
+        return AS_UNKNOWN;
+    at = seconds_at(w, most->caught_ns);
+    return at > NEAR_ITS_END * seconds_at(w, w->ended_ns) ? at : AS_UNKNOWN;
+}
+
 /* A Python frees before it calls exit(), a C++ program behind it. */
 static double judged_until(const struct watch *w)
 {
@@ -391,7 +453,7 @@ static double judged_until(const struct watch *w)
 
     if (exit_ns > w->options->started_ns && exit_ns < w->ended_ns)
         left = seconds_at(w, exit_ns);
-    return fmin(fall, left); /* the one that is a number, when there is one */
+    return fmin(finalized_at(w), fmin(fall, left)); /* those that are numbers */
 }
 
 /* Of the processes that did the work: one that only started another may be bound elsewhere. */
@@ -432,10 +494,13 @@ static void record_facts(struct watch *w)
         .peak_rss_bytes = peak,
         .peak_from = from,
         .gemm_why = gemm_why(w),
+        .gemm_core = w->shm ? as_watch_shm_core(w->shm) : NULL,
+        .cpu_vectors = as_watch_cpu_vectors(""),
         .usable_cpus = usable_cpus(w),
         .address_limit_bytes = w->limits.address_bytes,
         .group_limit_bytes = w->limits.group_bytes,
         .tree_peak_rss_bytes = tree_peak_fact(w, peak),
+        .tree_peak_pss_bytes = pss_fact(w),
         .minor_faults = count_fact(w, u->ru_minflt),
         .major_faults = count_fact(w, u->ru_majflt),
         .switches_voluntary = count_fact(w, u->ru_nvcsw),
@@ -445,6 +510,7 @@ static void record_facts(struct watch *w)
         .run_delay_ns = run_delay_fact(w),
         .own_cpu_ns = as_fact_of(w->own_cpu_ns),
         .judged_until_seconds = judged_until(w),
+        .exit_live_bytes = w->shm ? as_watch_shm_exit_live_bytes(w->shm, w->pid) : AS_UNKNOWN,
         .processes_left_out = w->tree ? as_process_tree_left_out(w->tree) : 0,
     };
 
@@ -465,6 +531,7 @@ static void record_start(struct watch *w)
                                    .wall_seconds = AS_UNKNOWN,
                                    .interval_seconds = (double)w->options->interval_ns / 1e9,
                                    .judged_until_seconds = AS_UNKNOWN,
+                                   .exit_live_bytes = AS_UNKNOWN,
                                    .usable_cpus = AS_UNKNOWN,
                                    .address_limit_bytes = w->limits.address_bytes,
                                    .group_limit_bytes = w->limits.group_bytes,
@@ -516,6 +583,7 @@ static void fill_process(const struct watch *w, const struct as_tree_process *p,
         .io_wait_ns = p->io_wait_ns,
         .run_delay_ns = p->run_delay_ns,
         .threads_most = p->threads_most,
+        .descriptors_most = p->descriptors_most,
         .heap_watched = w->shm && as_watch_shm_watched(w->shm, p->pid),
     };
     if (alone && w->has_usage)
@@ -597,6 +665,8 @@ static void open_sources(struct watch *w)
     w->anon_channel = assay_channel(AS_CHANNEL_TREE_ANON, "bytes");
     w->cpu_channel = assay_channel(AS_CHANNEL_TREE_CPU, "processors");
     w->heap_channel = assay_channel(AS_CHANNEL_HEAP_LIVE, "bytes");
+    w->descriptors_channel = assay_channel(AS_CHANNEL_TREE_DESCRIPTORS, "descriptors");
+    w->threads_channel = assay_channel(AS_CHANNEL_TREE_THREADS, "threads");
 }
 
 int as_watch_run(struct as_watch_end *end, pid_t pid, const struct as_watch_options *options,

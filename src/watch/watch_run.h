@@ -67,6 +67,9 @@ void as_watch_limits_read(struct as_watch_limits *out, const char *root);
 /* Whether they leave an injected library no room for its counters; `why` then says so. */
 bool as_watch_limits_forbid(char *why, size_t capacity);
 
+/* The widest vectors that the CPU has: "avx512", "avx2", "avx", "sse"; NULL: not known. */
+const char *as_watch_cpu_vectors(const char *root);
+
 /* ---- watch_signals.c ---- */
 
 /* A descriptor that becomes readable when a signal came; -1: none to be had. */

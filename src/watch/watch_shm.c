@@ -27,12 +27,14 @@ struct proc {
     int64_t pid;
     struct as_heap_watch *watch; /* NULL: not open, or done with */
     bool watched, done;
-    bool met;      /* by the process tree */
-    bool quiet;    /* it was about to forbid itself system calls */
-    bool execed;   /* the process became another program */
-    bool followed; /* which makes a share of its own */
+    bool met;                        /* by the process tree */
+    bool quiet;                      /* it was about to forbid itself system calls, */
+    bool locked;                     /* or to lock its memory */
+    bool execed;                     /* the process became another program */
+    bool followed;                   /* which makes a share of its own */
+    char exec_why[AS_SHM_WHY_BYTES]; /* why it does not; "": it did not say */
     uint64_t allocations;
-    uint64_t attached_ns, exit_ns;
+    uint64_t attached_ns, exit_ns, exit_live_bytes;
     uint64_t peak_bytes; /* as the program itself read it at its end; 0: it did not */
     uint64_t seen_bytes; /* the same, when it last looked */
     uint64_t own_bytes;  /* of the peak */
@@ -49,6 +51,7 @@ struct as_watch_shm {
     size_t n, capacity;
     size_t left_out;
     bool gemm_seen;
+    char core[AS_GEMM_CORE_TEXT]; /* of an OpenBLAS that one of them called */
     const char *library; /* of matrix products that one of them had loaded; NULL: none seen */
     struct as_heap_totals totals; /* of one reading */
 };
@@ -286,6 +289,8 @@ static int record_gemm(struct as_watch_shm *s, const struct proc *proc, const ch
     if (as_gemm_watch_read(path, arena, &calls, &n, &unplaced, NULL) < 0 || (!n && !unplaced))
         return ASSAY_OK; /* it ran none, or ended before it could say so */
     s->gemm_seen = true;
+    if (!s->core[0])
+        as_gemm_watch_core(path, s->core);
     return as_watch_record_gemm(proc->pid, calls, n, unplaced, err);
 }
 
@@ -308,9 +313,15 @@ static void note_end(struct proc *proc)
     as_heap_watch_header(proc->watch, &header);
     proc->execed = header.state == AS_SHM_EXECED;
     proc->quiet = header.state == AS_SHM_QUIET;
+    proc->locked = header.watches & 1u << AS_WATCH_LOCKED;
     proc->followed = header.watches & 1u << AS_WATCH_FOLLOW;
+    header.exec_why[sizeof header.exec_why - 1] = '\0';
+    (void)snprintf(proc->exec_why, sizeof proc->exec_why, "%s",
+                   header.watches & 1u << AS_WATCH_EXEC ? "the library did not get into that one"
+                                                        : header.exec_why);
     proc->attached_ns = header.attached_mono_ns;
     proc->exit_ns = header.exit_mono_ns;
+    proc->exit_live_bytes = header.exit_live_bytes;
     proc->peak_bytes = header.peak_rss_bytes;
     proc->seen_bytes = header.peak_seen_bytes;
     proc->own_bytes = header.peak_table_bytes + as_heap_watch_share_bytes(proc->watch);
@@ -417,7 +428,7 @@ bool as_watch_shm_lost(const struct as_watch_shm *shm, int64_t pid, struct as_he
     *out = (struct as_heap_lost){0};
     if (!last || !last->execed)
         return false;
-    *out = (struct as_heap_lost){last->exit_ns, last->allocations, last->watched};
+    *out = (struct as_heap_lost){last->exit_ns, last->allocations, last->watched, last->exec_why};
     return true;
 }
 
@@ -426,6 +437,15 @@ uint64_t as_watch_shm_exit_ns(const struct as_watch_shm *shm, int64_t pid)
     const struct proc *last = last_of(shm, pid);
 
     return last && !last->execed ? last->exit_ns : 0;
+}
+
+double as_watch_shm_exit_live_bytes(const struct as_watch_shm *shm, int64_t pid)
+{
+    const struct proc *last = last_of(shm, pid);
+
+    return last && last->watched && !last->execed && !last->quiet && last->exit_ns
+               ? (double)last->exit_live_bytes
+               : AS_UNKNOWN;
 }
 
 /* It is the program's word: what cannot be is not subtracted. */
@@ -475,12 +495,21 @@ const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm)
     return shm->gemm_seen ? NULL : shm->library;
 }
 
-bool as_watch_shm_quiet(const struct as_watch_shm *shm)
+const char *as_watch_shm_core(const struct as_watch_shm *shm)
+{
+    return shm->core[0] ? shm->core : NULL;
+}
+
+const char *as_watch_shm_quiet(const struct as_watch_shm *shm)
 {
     for (size_t i = 0; i < shm->n; i++)
         if (shm->proc[i].quiet)
-            return true;
-    return false;
+            return shm->proc[i].locked
+                       ? "the program locked its memory under a limit (mlockall): nothing is "
+                         "counted from then on"
+                       : "the program set a filter of system calls (seccomp): nothing is counted "
+                         "from then on";
+    return NULL;
 }
 
 size_t as_watch_shm_left_out(const struct as_watch_shm *shm)

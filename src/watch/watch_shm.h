@@ -46,17 +46,22 @@ bool as_watch_shm_watched(const struct as_watch_shm *shm, int64_t pid);
 struct as_heap_lost {
     uint64_t exec_ns; /* on the clock of as_clock_mono_ns(); 0: unknown */
     uint64_t allocations;
-    bool recorded; /* what it was before: the new program was to be watched, too */
+    bool recorded;   /* what it was before: the new program was to be watched, too */
+    const char *why; /* the library could not go along; "": not told. Borrowed */
 };
 
 /* Whether that process went on as another program, which was not watched. Its heap before is not
- * recorded then, unless children are followed: it would be taken for the program's. Once all are
+ * recorded, unless children are followed: it would be taken for the program's. Once all are
  * recorded. */
 bool as_watch_shm_lost(const struct as_watch_shm *shm, int64_t pid, struct as_heap_lost *out);
 
 /* When that process called exit(), on the clock of as_clock_mono_ns(); 0: it did not. Once it is
  * recorded. */
 uint64_t as_watch_shm_exit_ns(const struct as_watch_shm *shm, int64_t pid);
+
+/* What the heap of that process held when it called exit() or left main; NaN: unknown. Once it is
+ * recorded. */
+double as_watch_shm_exit_live_bytes(const struct as_watch_shm *shm, int64_t pid);
 
 /* The kernel's peak of that process less what was ours of it, read by itself as it ended; 0: it was
  * killed, or went on as another program. Once it is recorded. It is the program's word: whoever
@@ -71,9 +76,13 @@ uint64_t as_watch_shm_less_own(const struct as_watch_shm *shm, uint64_t peak_byt
  * there was none, or nobody could tell. Once all are recorded. */
 const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm);
 
-/* Whether a process stopped being counted because it was about to forbid itself system calls. Once
+/* For which processor the OpenBLAS that was called has chosen its kernels; NULL: not known. Once
  * all are recorded. */
-bool as_watch_shm_quiet(const struct as_watch_shm *shm);
+const char *as_watch_shm_core(const struct as_watch_shm *shm);
+
+/* Why a process stopped being counted, a static sentence: it was about to forbid itself system
+ * calls, or to lock its memory. NULL: none did. Once all are recorded. */
+const char *as_watch_shm_quiet(const struct as_watch_shm *shm);
 
 size_t as_watch_shm_left_out(const struct as_watch_shm *shm);
 

@@ -40,6 +40,11 @@ else
     for reference in /usr/lib/*/blas/libblas.so.3; do
         watched 'reference BLAS' gemm "$multiply" "$reference" && seen blas
     done
+    # What a driver of LAPACK calls is a part of it; a question for the size of a work space is no call.
+    for lapack in /usr/lib/*/lapack/liblapack.so.3 /usr/lib/*/openblas-pthread/liblapack.so.3; do
+        [ -e "$lapack" ] && watched "LAPACK ($lapack)" gemm "$build/tests/solve" lapack "$lapack" && seen lapack
+    done
+    watched 'names of NumPy 2' gemm "$build/tests/solve" scipy "$build/tests/libscipy_stand_in.so" && seen scipy
     watched 'oneDNN' gemm "$build/tests/multiply_dnnl" libdnnl.so.2 && seen dnnl
 fi
 

@@ -117,6 +117,9 @@ for options in "" "--follow"; do
     compare "$manners" signals
     compare "$manners" abort
     compare "$manners" preload
+    compare "$manners" lock
+    compare "$manners" auxv
+    compare env "$manners" auxv
 done
 [ $compared -ge 100 ] || fail "only $compared comparisons were made"
 

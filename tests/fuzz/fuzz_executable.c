@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "probe/symbols/executable.h"
+#include "base/file/executable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

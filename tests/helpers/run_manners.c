@@ -1,6 +1,8 @@
 /* tests/helpers/run_manners.c - does one thing that a program under watch might do, and ends with a
  * status that tells whether it went as it should. usage: run_manners MODE */
+#include <elf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,6 +153,32 @@ static int aborts(void)
     abort();
 }
 
+/* Locks all its memory, what is there and what comes, under the usual limit, without the right to
+ * pass over it. */
+static int locks_its_memory(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];
+    struct rlimit limit = {8 << 20, 8 << 20};
+    void *block, *map;
+
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || syscall(SYS_capget, &head, has) != 0)
+        return 1;
+    has[0].effective &= ~(1u << CAP_IPC_LOCK);
+    if (syscall(SYS_capset, &head, has) != 0)
+        return 2;
+    block = malloc(1000); /* of before, freed behind it */
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+        return 3;
+    free(block);
+    map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED || munmap(map, 1 << 20) != 0)
+        return 4;
+    for (int i = 0; i < 1000; i++)
+        free(malloc(100 + (size_t)i));
+    return forks_often();
+}
+
 static int sets_its_own_preload(void)
 {
     static const char mine[] = "/nonexistent/of-my-own.so";
@@ -158,6 +187,24 @@ static int sets_its_own_preload(void)
     setenv("LD_PRELOAD", mine, 1);
     got = getenv("LD_PRELOAD");
     return got && strcmp(got, mine) == 0 ? AS_IT_SHOULD : 1;
+}
+
+static char **arguments;
+
+/* As the runtime of Go does: behind the arguments the environment, behind that what the kernel
+ * says. */
+static int looks_behind_its_environment(void)
+{
+    char **at = arguments;
+
+    while (*at++)
+        ;
+    while (*at++)
+        ;
+    for (const unsigned long *word = (const unsigned long *)(const void *)at; word[0]; word += 2)
+        if (word[0] == AT_PAGESZ)
+            return word[1] == (unsigned long)sysconf(_SC_PAGESIZE) ? AS_IT_SHOULD : 1;
+    return 2;
 }
 
 int main(int argc, char **argv)
@@ -175,8 +222,11 @@ int main(int argc, char **argv)
         {"wait", waits_for_a_signal},
         {"abort", aborts},
         {"preload", sets_its_own_preload},
+        {"lock", locks_its_memory},
+        {"auxv", looks_behind_its_environment},
     };
 
+    arguments = argv;
     for (size_t i = 0; argc == 2 && i < sizeof mode / sizeof *mode; i++)
         if (strcmp(argv[1], mode[i].name) == 0)
             return mode[i].run();

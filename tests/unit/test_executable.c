@@ -5,7 +5,7 @@
 #include <elf.h>
 #include <sys/stat.h>
 
-#include "probe/symbols/executable.h"
+#include "base/file/executable.h"
 
 /* A program file made up of bytes; its path in `path`. */
 static void make(const struct kit_root *root, const char *name, const void *data, size_t size,

@@ -140,6 +140,57 @@ static void a_product_with_itself_makes_one_triangle(void **state)
     assert_true(flops_of(*state, key) == 4 * 5 * 5);
 }
 
+/* A complex multiplication is six, an addition two; how long values take to converge nobody knows.
+ */
+static void drivers_have_the_work_of_their_formula(void **state)
+{
+    struct fixture *f = *state;
+    struct as_gemm_key key = {
+        .function = AS_GEMM_DGETRF, .dtype = AS_GEMM_F64, .m = 3, .n = 3, .batch = 1};
+
+    /* By hand: 2 + 1 divisions' products, 3 reciprocals, 4 + 1 multiplications and as many sums. */
+    assert_true(fabs(flops_of(f, key) - (3 + 3 + 5 + 5)) < 1e-9);
+    assert_string_equal(f->calls[0].function, "dgetrf_");
+    assert_string_equal(f->calls[0].shape, "m 3 n 3");
+    assert_true(as_gemm_is_driver(&f->calls[0]));
+    assert_true(f->calls[0].m == 0 && f->calls[0].k == 0); /* not a product */
+    key.function = AS_GEMM_ZGETRF64;
+    key.dtype = AS_GEMM_C128;
+    assert_true(fabs(flops_of(f, key) - (6 * 11 + 2 * 5)) < 1e-9);
+    assert_string_equal(f->calls[0].function, "zgetrf_64_");
+    key.function = AS_GEMM_ZHEEVD_SCIPY64;
+    key.transposed = AS_GEMM_VALUES_ONLY;
+    assert_true(isnan(flops_of(f, key)));
+    assert_string_equal(f->calls[0].function, "scipy_zheevd_64_");
+    assert_string_equal(f->calls[0].shape, "n 3, values only");
+    key.function = AS_GEMM_SGEMM_SCIPY64;
+    key.transposed = 0;
+    (void)flops_of(f, key);
+    assert_string_equal(f->calls[0].function, "scipy_sgemm_64_");
+    assert_false(as_gemm_is_driver(&f->calls[0]));
+}
+
+static void a_core_is_told_when_it_is_a_name(void **state)
+{
+    struct fixture *f = *state;
+    struct as_gemm_header header = {.core = "Haswell"};
+    char core[AS_GEMM_CORE_TEXT];
+
+    put(f, &header, sizeof header, AS_SHM_GEMM_AT);
+    as_gemm_watch_core(f->path, core);
+    assert_string_equal(core, "Haswell");
+    memset(header.core, 'x', sizeof header.core); /* without an end */
+    put(f, &header, sizeof header, AS_SHM_GEMM_AT);
+    as_gemm_watch_core(f->path, core);
+    assert_int_equal(strlen(core), AS_GEMM_CORE_TEXT - 1);
+    header.core[3] = 27;
+    put(f, &header, sizeof header, AS_SHM_GEMM_AT);
+    as_gemm_watch_core(f->path, core);
+    assert_string_equal(core, "");
+    as_gemm_watch_core("/nowhere", core);
+    assert_string_equal(core, "");
+}
+
 static struct as_gemm_key primitive(unsigned kind)
 {
     return (struct as_gemm_key){.function = AS_GEMM_DNNL_PRIMITIVE,
@@ -275,6 +326,8 @@ int main(void)
         CASE(products_come_with_most_time_first),
         CASE(complex_products_are_four_times_the_work),
         CASE(a_product_with_itself_makes_one_triangle),
+        CASE(drivers_have_the_work_of_their_formula),
+        CASE(a_core_is_told_when_it_is_a_name),
         CASE(convolutions_have_their_work),
         CASE(a_matmul_has_a_batch),
         CASE(an_inner_product_is_one_over_all_but_the_first),

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "probe/process/process_descriptors.h"
 #include "probe/process/process_tree.h"
 
 /* A process with `ticks` of user time, `pages` of memory and so many threads. */
@@ -259,6 +260,43 @@ static void nobody_there_is_an_error(void **state)
     kit_root_fini(&root);
 }
 
+/* Of a process of ours, entry by entry. */
+static uint64_t count_descriptors(pid_t pid)
+{
+    char path[64];
+    uint64_t n;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    fd = as_process_descriptors_open(path);
+    assert_true(fd >= 0);
+    assert_true(as_process_descriptors_count(&n, fd, false));
+    close(fd);
+    return n;
+}
+
+static void files_that_are_opened_are_counted_either_way(void **state)
+{
+    uint64_t before, now;
+    int fd[20], folder = as_process_descriptors_open("/proc/self/fd");
+
+    (void)state;
+    for (int way = 0; way <= (int)as_process_descriptors_sized(); way++) {
+        assert_true(as_process_descriptors_count(&before, folder, way));
+        for (int i = 0; i < 20; i++)
+            fd[i] = dup(0);
+        assert_true(as_process_descriptors_count(&now, folder, way));
+        assert_int_equal(now - before, 20);
+        for (int i = 0; i < 20; i++)
+            close(fd[i]);
+        assert_true(as_process_descriptors_count(&now, folder, way));
+        assert_int_equal(now, before);
+    }
+    close(folder);
+    assert_false(as_process_descriptors_count(&now, -1, false));
+    assert_int_equal(as_process_descriptors_open("/proc/0/fd"), -1);
+}
+
 static void a_real_child_is_read_until_its_end(void **state)
 {
     struct as_process_tree *tree;
@@ -286,6 +324,10 @@ static void a_real_child_is_read_until_its_end(void **state)
     assert_int_equal(now.n_alive, 1);
     assert_true(now.rss_bytes > 0);
     assert_true(now.cpu_ns > 0);
+    assert_true(now.descriptors_known);
+    assert_int_equal(now.threads, 1);
+    assert_int_equal(now.descriptors, count_descriptors(pid));
+    assert_int_equal(as_process_tree_at(tree, 0)->descriptors_most.value, now.descriptors);
     assert_int_equal(as_process_tree_at(tree, 0)->parent_pid, getpid());
     assert_int_equal(write(stop[1], "x", 1), 1);
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
@@ -312,6 +354,7 @@ int main(void)
         cmocka_unit_test(without_children_files_all_of_proc_is_searched),
         cmocka_unit_test(beyond_the_limit_processes_are_counted_once),
         cmocka_unit_test(nobody_there_is_an_error),
+        cmocka_unit_test(files_that_are_opened_are_counted_either_way),
         cmocka_unit_test(a_real_child_is_read_until_its_end),
     };
 

@@ -398,6 +398,80 @@ static void a_short_run_is_said_to_be_short(void **state)
     done(&m);
 }
 
+/* Counts have a verdict of their own: a cache of files that has filled is none. */
+static void descriptors_and_threads_that_are_kept_are_leaks(void **state)
+{
+    enum { N = 200 };
+    double seconds[N], count[N], level[N];
+    struct as_process_row process = {.pid = 7,
+                                     .heap_watched = true,
+                                     .peak_rss_bytes = as_fact_of(1 << 20),
+                                     .threads_most = as_fact_of(2),
+                                     .descriptors_most = as_fact_of(53)};
+    struct as_target p = {.heap_known = true,
+                          .anon = {.seconds = seconds, .value = level, .n = N},
+                          .descriptors = {.seconds = seconds, .value = count, .n = N},
+                          .process = &process,
+                          .n_processes = 1,
+                          .wall_seconds = 10,
+                          .judged_until_seconds = UNIT_NAN,
+                          .exit_live_bytes = UNIT_NAN};
+    struct as_target_findings *f;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        seconds[i] = 0.05 * i;
+        level[i] = PROGRAM_KIT_MIB;
+        count[i] = 3 + i / 4;
+    }
+    assert_int_equal(as_target_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_FOUND);
+    assert_string_equal(f->growth[1].key, "descriptors");
+    assert_true(f->growth[1].counts && fabs(f->growth[1].rate - 5) < 0.2);
+    assert_non_null(strstr(f->headline, "leak: open descriptors keep growing"));
+    assert_non_null(strstr(f->verdict_text, "most in process 7: 53"));
+    as_target_findings_free(f);
+    for (int i = 0; i < N; i++)
+        count[i] = i < N / 2 ? 3 + i / 4 : 3 + N / 8;
+    assert_int_equal(as_target_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_true(f->verdict == AS_GROWTH_STOPPED || f->verdict == AS_GROWTH_NONE);
+    as_target_findings_free(f);
+    for (int i = 0; i < N; i++)
+        count[i] = 3 + i / 40; /* five more: no leak yet */
+    assert_int_equal(as_target_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_NONE);
+    as_target_findings_free(f);
+    p.threads = p.descriptors;
+    p.descriptors = (struct as_target_series){0};
+    for (int i = 0; i < N; i++)
+        count[i] = 1 + i / 3;
+    assert_int_equal(as_target_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_non_null(strstr(f->headline, "leak: threads keep growing"));
+    as_target_findings_free(f);
+}
+
+/* What only destructors free behind main was kept. */
+static void what_is_freed_behind_main_was_kept(void **state)
+{
+    struct made m = make(&(struct program_kit){.leaks = true, .returns = true});
+    struct as_target_findings *f;
+
+    (void)state;
+    for (size_t i = 0; i < m.program->n_processes; i++)
+        m.program->process[i].heap_watched = true;
+    m.program->n_heaps = 1;
+    m.program->exit_live_bytes = 0; /* it freed all of it itself */
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_RETURNED);
+    as_target_findings_free(f);
+    m.program->exit_live_bytes = 100 * PROGRAM_KIT_MIB;
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_FOUND);
+    assert_non_null(strstr(f->headline, "only by destructors and exit handlers"));
+    as_target_findings_free(f);
+    done(&m);
+}
+
 static void memory_that_only_warms_up_does_not_grow(void **state)
 {
     struct made m = make(&(struct program_kit){0});
@@ -419,7 +493,7 @@ static void too_few_readings_are_no_verdict(void **state)
     (void)state;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
-    assert_non_null(strstr(f->verdict_text, "unknown"));
+    assert_non_null(strstr(f->verdict_text, "not enough data"));
     assert_true(f->growth[0].judged < AS_TARGET_MIN_SAMPLES);
     as_target_findings_free(f);
     done(&m);
@@ -428,7 +502,8 @@ static void too_few_readings_are_no_verdict(void **state)
     m.program->judged_until_seconds = 1.22;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
-    assert_non_null(strstr(f->verdict_text, "was sampled 25 times before the program ended"));
+    assert_non_null(
+        strstr(f->verdict_text, "not enough data: 25 samples before the program ended, need 30"));
     assert_non_null(strstr(f->growth[0].text, "not enough data: 25 samples"));
     as_target_findings_free(f);
     done(&m);
@@ -581,9 +656,23 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
     c = cause_of(f, "gemm-below-roofline");
     assert_non_null(c);
     assert_true(fabs(c->expected_gain - 8.0 / 14 * 0.75) < 1e-6);
-    assert_null(strstr(c->action, "small")); /* 512 on each side */
-    assert_non_null(strstr(c->action, "OPENBLAS_CORETYPE"));
+    assert_null(strstr(c->action, "small"));          /* 512 on each side */
+    assert_non_null(strstr(c->action, "is unknown")); /* nobody asked the library */
     assert_non_null(cause_of(f, "processors-idle"));
+    as_target_findings_free(f);
+    m.program->gemm_core = "Haswell";
+    m.program->cpu_vectors = "avx512";
+    f = findings_of(&m);
+    c = cause_of(f, "gemm-below-roofline");
+    assert_non_null(
+        strstr(c->action, "reports kernels for Haswell (AVX2), and the CPU has AVX-512"));
+    assert_non_null(strstr(c->action, "OPENBLAS_CORETYPE=SkylakeX"));
+    as_target_findings_free(f);
+    m.program->gemm_core = "Cooperlake";
+    f = findings_of(&m);
+    c = cause_of(f, "gemm-below-roofline");
+    assert_null(strstr(c->action, "OPENBLAS_CORETYPE"));
+    assert_non_null(strstr(c->action, "kernels for Cooperlake"));
     as_target_findings_free(f);
     m.program->gemm[0].n = 8;
     f = findings_of(&m);
@@ -848,6 +937,8 @@ int main(void)
         cmocka_unit_test(growth_says_whose_and_how_long),
         cmocka_unit_test(mappings_that_stay_are_growth),
         cmocka_unit_test(a_short_run_is_said_to_be_short),
+        cmocka_unit_test(descriptors_and_threads_that_are_kept_are_leaks),
+        cmocka_unit_test(what_is_freed_behind_main_was_kept),
         cmocka_unit_test(memory_that_only_warms_up_does_not_grow),
         cmocka_unit_test(too_few_readings_are_no_verdict),
         cmocka_unit_test(growth_stops_when_it_rests_longer_than_before),

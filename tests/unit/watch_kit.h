@@ -61,6 +61,7 @@ static inline void program_kit_facts(const struct program_kit *how, double secon
         .cpu_system_ns = as_fact_of(cpu / 3),
         .peak_rss_bytes = as_fact_of(70u << 20),
         .tree_peak_rss_bytes = as_fact_of(71u << 20),
+        .tree_peak_pss_bytes = as_fact_of(70u << 20),
         .minor_faults = as_fact_of(523456),
         .major_faults = as_fact_of(12),
         .switches_voluntary = as_fact_of(4567),

@@ -414,7 +414,7 @@ double as_gemm_roof_share(const struct as_target *target, const struct as_gemm_c
 {
     const struct as_peaks *peaks = target->peaks;
 
-    if (!peaks || !calls->dtype || peaks->n_counts == 0)
+    if (!peaks || !calls->dtype || peaks->n_counts == 0 || as_gemm_is_driver(calls))
         return AS_UNKNOWN;
     for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
         if (strcmp(calls->dtype, as_peak_type_name((enum as_peak_type)type)) == 0)

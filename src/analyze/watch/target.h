@@ -27,7 +27,7 @@ struct as_process_row {
     struct as_fact read_bytes, written_bytes; /* from and to storage */
     struct as_fact io_wait_ns;
     struct as_fact run_delay_ns; /* ready to run, without a CPU */
-    struct as_fact threads_most;
+    struct as_fact threads_most, descriptors_most;
     bool heap_watched;
 };
 
@@ -120,6 +120,7 @@ struct as_target {
     struct as_fact peak_rss_bytes;             /* of the largest single process (the kernel's) */
     const char *peak_from;                     /* how that one is known; NULL: not told */
     struct as_fact tree_peak_rss_bytes;        /* of the tree, sampled */
+    struct as_fact tree_peak_pss_bytes;        /* the same, shared pages once; sampled seldom */
     struct as_fact minor_faults, major_faults, switches_voluntary, switches_involuntary;
     struct as_fact read_bytes, written_bytes;
     struct as_fact run_delay_ns; /* of all threads of all processes seen; at least */
@@ -127,6 +128,8 @@ struct as_target {
     double interval_seconds;
     /* Readings after this are of its end and say nothing about growth; NaN: not told. */
     double judged_until_seconds;
+    double
+        exit_live_bytes; /* of the command's heap, as it called exit() or left main; NaN: unknown */
     uint64_t readings;
     uint64_t passed_over; /* things in the run that make no sense or are too many */
 
@@ -159,12 +162,16 @@ struct as_target {
     struct as_gemm_calls *gemm; /* most time first; the same calls of all processes together */
     size_t n_gemm;
     uint64_t gemm_unplaced;
-    const char *gemm_why;   /* why products may have gone by unseen; NULL: nothing speaks for it */
-    double gemm_time_share; /* of the wall time, threads added up; NaN: none seen */
+    const char *gemm_why;    /* why products may have gone by unseen; NULL: nothing speaks for it */
+    const char *gemm_core;   /* what an OpenBLAS has chosen kernels for; NULL: not known */
+    const char *cpu_vectors; /* "avx512", "avx2", "avx", "sse"; NULL: not known */
+    double gemm_time_share;  /* of the wall time, threads added up; NaN: none seen */
 
     struct as_target_series rss, heap_live; /* bytes */
-    struct as_target_series anon;  /* resident bytes of no file; none in runs of older versions */
-    struct as_target_series cpu;   /* processors busy */
+    struct as_target_series anon; /* resident bytes of no file; none in runs of older versions */
+    struct as_target_series cpu;  /* processors busy */
+    struct as_target_series descriptors, threads; /* counts; of processes but the first, what they
+                                                     have more than when they were first seen */
     struct as_target_series marks; /* live bytes at iteration marks; `seconds` are their numbers */
 };
 

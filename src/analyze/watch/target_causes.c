@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analyze/watch/target_findings.h"
 #include "base/text/text.h"
@@ -252,6 +253,65 @@ static bool is_small(const struct as_gemm_calls *c)
     return c->m && (c->m < SMALL_SIDE || c->n < SMALL_SIDE || c->k < SMALL_SIDE);
 }
 
+/* What OpenBLAS calls the processors it has kernels for, and the vectors those use: the cores of
+ * x86 of its list; a core that is not here says nothing. */
+static const struct core {
+    const char *name;
+    int level; /* of `vectors` */
+} cores[] = {
+    {"SkylakeX", 3},   {"Cooperlake", 3},  {"Sapphirerapids", 3}, {"Haswell", 2},
+    {"Zen", 2},        {"Excavator", 2},   {"Sandybridge", 1},    {"Bulldozer", 1},
+    {"Piledriver", 1}, {"Steamroller", 1}, {"Nehalem", 0},        {"Core2", 0},
+    {"Penryn", 0},     {"Dunnington", 0},  {"Prescott", 0},       {"Katmai", 0},
+    {"Coppermine", 0}, {"Northwood", 0},   {"Banias", 0},         {"Atom", 0},
+    {"Barcelona", 0},  {"Opteron", 0},     {"Opteron_SSE3", 0},   {"Bobcat", 0},
+    {"Athlon", 0},     {"Nano", 0},
+};
+static const struct {
+    const char *name, *text, *core; /* of OpenBLAS, that uses all of them */
+} vectors[] = {
+    {"sse", "SSE", "Nehalem"},
+    {"avx", "AVX", "Sandybridge"},
+    {"avx2", "AVX2", "Haswell"},
+    {"avx512", "AVX-512", "SkylakeX"},
+};
+
+static int level_of_core(const char *name)
+{
+    for (size_t i = 0; name && i < AS_COUNT_OF(cores); i++)
+        if (strcasecmp(cores[i].name, name) == 0)
+            return cores[i].level;
+    return -1;
+}
+
+static int level_of_cpu(const char *name)
+{
+    for (size_t i = 0; name && i < AS_COUNT_OF(vectors); i++)
+        if (strcmp(vectors[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* By the library's own word, where there is one. */
+static const char *product_advice(struct as_target_findings *f, const struct as_target *p)
+{
+    int core = level_of_core(p->gemm_core), cpu = level_of_cpu(p->cpu_vectors);
+
+    if (core >= 0 && core < cpu)
+        return as_findings_say(f,
+                               "OpenBLAS reports kernels for %s (%s), and the CPU has %s: use a "
+                               "newer OpenBLAS, or set OPENBLAS_CORETYPE=%s",
+                               p->gemm_core, vectors[core].text, vectors[cpu].text,
+                               vectors[cpu].core);
+    if (p->gemm_core)
+        return as_findings_say(f,
+                               "OpenBLAS reports kernels for %s: give it all CPUs, keep operands "
+                               "in one layout",
+                               p->gemm_core);
+    return "give the library all CPUs, keep operands in one layout; whether its kernels are those "
+           "for this CPU is unknown";
+}
+
 static void find_products(struct as_target_findings *f, const struct as_target *p)
 {
     double below_ns = 0, lost_ns = 0, share;
@@ -284,8 +344,7 @@ static void find_products(struct as_target_findings *f, const struct as_target *
                             worst->dtype ? worst->dtype : "", worst->shape, roof),
             is_small(worst)
                 ? "batch small GEMM calls, keep them in one layout; very thin ones are memory-bound"
-                : "let the library use its kernels for this CPU (OPENBLAS_CORETYPE for OpenBLAS), "
-                  "give it all CPUs, keep operands in one layout",
+                : product_advice(f, p),
             share < 1 ? share : AS_UNKNOWN, ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
 }
 

@@ -19,6 +19,11 @@
 #define MOST_OF_IT   0.5 /* of the readings' time */
 #define NEAR_THE_END 0.1
 #define FALLEN       0.2 /* of what it grew by is left */
+#define RISEN_AFTER  0.1 /* of what it grew by: then it went on */
+#define MIN_WINDOW   3
+#define MAX_WINDOW   10
+#define RANGES       82 /* the detector's window is such a part of a series, where that is short */
+#define LEAST_COUNT  8  /* descriptors or threads more than at first: fewer are no leak yet */
 
 const char *as_findings_say(struct as_target_findings *f, const char *fmt, ...)
 {
@@ -38,6 +43,7 @@ const char *as_growth_verdict_name(enum as_growth_verdict verdict)
     static const char *const name[] = {
         [AS_GROWTH_UNKNOWN] = "unknown",
         [AS_GROWTH_NONE] = "no_growth",
+        [AS_GROWTH_STOPPED] = "grew_and_stopped",
         [AS_GROWTH_RETURNED] = "grew_and_was_given_back",
         [AS_GROWTH_FOUND] = "grows",
     };
@@ -45,15 +51,30 @@ const char *as_growth_verdict_name(enum as_growth_verdict verdict)
     return name[verdict];
 }
 
-static int feed(struct assay_leak_detector *d, const struct as_target_series *s, size_t n,
-                bool steps, struct assay_error *err)
+/* One series to judge. The detector takes MiB: counts stand for themselves. */
+struct judged {
+    const char *key, *what;
+    const struct as_target_series *series;
+    bool of_processes, steps, counts;
+};
+
+static double unit_of(const struct as_target_growth *g)
 {
+    return g->counts ? 1 : AS_MIB;
+}
+
+static int feed(struct assay_leak_detector *d, const struct judged *of, size_t n,
+                struct assay_error *err)
+{
+    const struct as_target_series *s = of->series;
+    double unit = of->counts ? 1 : AS_MIB;
+
     for (size_t i = 0; i < n; i++) {
         int rc;
 
         if (!(s->value[i] >= 0)) /* a reading that makes no sense */
             continue;
-        rc = assay_leak_detector_add(d, NULL, s->value[i] / AS_MIB, steps ? i : ASSAY_UNKNOWN,
+        rc = assay_leak_detector_add(d, NULL, s->value[i] / unit, of->steps ? i : ASSAY_UNKNOWN,
                                      s->seconds[i], err);
         if (rc < 0)
             return rc;
@@ -96,7 +117,10 @@ static void tell_growth(struct as_target_findings *f, struct as_target_growth *g
         g->text = as_findings_say(f, "%s: no leak detected in %zu samples", g->what, g->judged);
         return;
     }
-    as_text_bytes(rate, g->rate);
+    if (g->counts)
+        as_text_fixed(rate, g->rate, g->rate < 10 ? 2 : 0);
+    else
+        as_text_bytes(rate, g->rate);
     p_text(p, g->p_value);
     if (g->per_iteration)
         (void)snprintf(over, sizeof over, "%.0f iterations", g->length);
@@ -149,29 +173,48 @@ static double value_at(const struct as_target_series *s, double seconds)
     return s->value[i - 1] + part * (s->value[i] - s->value[i - 1]);
 }
 
-/* `s` has `n` readings that count; the incident lies among them. */
+/* Where growth that was found up to `to` came to its last level, on which it then stayed;
+ * NaN: nowhere. */
+static double find_stop(const struct as_target_series *s, size_t n, double to, double net)
+{
+    double stop = as_growth_stop(s->seconds, s->value, n);
+
+    if (isfinite(stop) || !as_growth_rested(s->seconds, n, to))
+        return stop;
+    for (size_t i = n; i-- > 0 && s->seconds[i] > to;)
+        if (s->value[i] - value_at(s, to) > RISEN_AFTER * net)
+            return AS_UNKNOWN;
+    return to;
+}
+
+/* `s` has `n` readings that count; the incident lies among them. One that lasts to the end is worse
+ * than any that does not. */
 static void take_incident(struct as_target_growth *g, const struct as_target_series *s, size_t n,
                           const struct assay_leak_incident *at)
 {
-    double span = s->seconds[n - 1] - s->seconds[0], stop = as_growth_stop(s->seconds, s->value, n);
+    double span = s->seconds[n - 1] - s->seconds[0];
+    double stop = find_stop(s, n, at->end_time_seconds, at->net_growth_mb * unit_of(g));
     double end =
         stop > at->start_time_seconds && stop < at->end_time_seconds ? stop : at->end_time_seconds;
     double rate = at->mb_per_step * AS_MIB, length = (double)(at->last - at->first);
+    bool lasts = s->seconds[n - 1] - end < NEAR_THE_END * span;
 
     if (!g->per_iteration) {
         rate = rate_between(s, n, at->start_time_seconds, end);
         length = end - at->start_time_seconds;
     }
-    if (g->verdict == AS_GROWTH_FOUND && !(rate * length > g->net_bytes))
+    if (g->verdict == AS_GROWTH_FOUND &&
+        (lasts == g->lasts ? !(rate * length > g->net_bytes) : g->lasts))
         return;
     g->verdict = AS_GROWTH_FOUND;
+    g->lasts = lasts;
     g->rate = rate;
     g->length = length;
     g->net_bytes = rate * length;
     g->p_value = at->p_value;
     g->stopped_seconds = g->per_iteration ? AS_UNKNOWN : stop;
-    g->to_the_end = at->end_time_seconds - at->start_time_seconds > MOST_OF_IT * span &&
-                    s->seconds[n - 1] - end < NEAR_THE_END * span;
+    g->to_the_end = lasts && at->end_time_seconds - at->start_time_seconds > MOST_OF_IT * span;
+    g->rested = !g->per_iteration && as_growth_rested(s->seconds, n, stop);
     g->fell = s->value[s->n - 1] - value_at(s, at->start_time_seconds) < FALLEN * g->net_bytes;
 }
 
@@ -185,27 +228,52 @@ static void bound_rate(struct as_target_growth *g, const struct as_target *targe
     g->net_bytes = g->rate * g->length;
 }
 
-static int judge_series(struct as_target_findings *f, const char *key, const char *what,
-                        const struct as_target_series *s, double until, struct assay_error *err)
+static int find_incidents(struct as_target_growth *g, const struct judged *of, size_t n,
+                          struct assay_error *err)
 {
-    size_t n = as_series_judged(s->seconds, s->value, s->n, until);
-    const double nan = AS_UNKNOWN;
-    bool steps = strcmp(key, "iterations") == 0;
-    bool of_processes = strcmp(key, "rss") == 0 || strcmp(key, "anonymous") == 0;
-    struct as_target_growth *g = &f->growth[f->n_growths];
+    /* Ranges of a series are judged, and not only the whole: growth may begin late. */
+    size_t window = n / RANGES;
+    const struct assay_leak_detector_options options = {
+        .size = sizeof options,
+        .min_growth_mb = of->counts ? LEAST_COUNT : 0,
+        .window_size = window < MIN_WINDOW   ? MIN_WINDOW
+                       : window > MAX_WINDOW ? MAX_WINDOW
+                                             : window,
+    };
     const struct assay_leak_incident *incident = NULL;
     struct assay_leak_detector *d = NULL;
-    int rc;
+    int rc = assay_leak_detector_new(&d, &options, err);
+
+    if (rc == ASSAY_OK)
+        rc = feed(d, of, n, err);
+    if (rc == ASSAY_OK)
+        rc = assay_leak_detector_incidents(d, &incident, err);
+    if (rc >= 0)
+        g->verdict = AS_GROWTH_NONE;
+    for (int i = 0; incident && i < rc; i++)
+        take_incident(g, of->series, n, &incident[i]);
+    assay_leak_detector_free(d);
+    return rc < 0 ? rc : ASSAY_OK;
+}
+
+static int judge_series(struct as_target_findings *f, const struct judged *of, double until,
+                        struct assay_error *err)
+{
+    const struct as_target_series *s = of->series;
+    size_t n = as_series_judged(s->seconds, s->value, s->n, until);
+    const double nan = AS_UNKNOWN;
+    struct as_target_growth *g = &f->growth[f->n_growths];
 
     /* A heap that was counted for a while stands still from then on, whatever it did. */
-    if (s->n == 0 || (f->heap_in_part && !of_processes))
+    if (s->n == 0 || (f->heap_in_part && !of->of_processes && !of->counts))
         return ASSAY_OK;
-    *g = (struct as_target_growth){.key = key,
-                                   .what = what,
-                                   .of_processes = of_processes,
+    *g = (struct as_target_growth){.key = of->key,
+                                   .what = of->what,
+                                   .of_processes = of->of_processes,
+                                   .counts = of->counts,
                                    .readings = s->n,
                                    .judged = n,
-                                   .per_iteration = steps,
+                                   .per_iteration = of->steps,
                                    .rate = nan,
                                    .length = nan,
                                    .net_bytes = nan,
@@ -213,22 +281,13 @@ static int judge_series(struct as_target_findings *f, const char *key, const cha
                                    .seconds_to_exhaustion = nan,
                                    .stopped_seconds = nan};
     if (n >= AS_TARGET_MIN_SAMPLES) {
-        rc = assay_leak_detector_new(&d, NULL, err);
-        if (rc == ASSAY_OK)
-            rc = feed(d, s, n, steps, err);
-        if (rc == ASSAY_OK)
-            rc = assay_leak_detector_incidents(d, &incident, err);
-        if (rc >= 0) {
-            g->verdict = AS_GROWTH_NONE;
-            for (int i = 0; incident && i < rc; i++)
-                take_incident(g, s, n, &incident[i]);
-            /* Allocators take and keep pages by such amounts. */
-            if (g->of_processes && g->verdict == AS_GROWTH_FOUND && g->net_bytes < AS_MIB)
-                g->verdict = AS_GROWTH_NONE;
-        }
-        assay_leak_detector_free(d);
+        int rc = find_incidents(g, of, n, err);
+
         if (rc < 0)
             return rc;
+        /* Allocators take and keep pages by such amounts. */
+        if (g->of_processes && g->verdict == AS_GROWTH_FOUND && g->net_bytes < AS_MIB)
+            g->verdict = AS_GROWTH_NONE;
     }
     f->n_growths++;
     return ASSAY_OK;
@@ -298,17 +357,21 @@ static int list_growing(struct as_target_findings *f, const struct as_target *ta
 int as_target_find_growth(struct as_target_findings *f, const struct as_target *target,
                           struct assay_error *err)
 {
-    double until = target->judged_until_seconds;
-    int rc = judge_series(f, "heap_live", "the heap", &target->heap_live, until, err);
-
-    if (rc == ASSAY_OK)
-        rc = judge_series(f, "iterations", "the heap at the iteration marks", &target->marks,
-                          AS_UNKNOWN, err);
     /* Pages of files are the system's to take back: a file that is mapped is no leak. */
-    if (rc == ASSAY_OK && target->anon.n)
-        rc = judge_series(f, "anonymous", "anonymous memory", &target->anon, until, err);
-    else if (rc == ASSAY_OK)
-        rc = judge_series(f, "rss", "resident memory", &target->rss, until, err);
+    const bool anon = target->anon.n > 0;
+    const struct judged judged[AS_TARGET_GROWTHS] = {
+        {"heap_live", "the heap", &target->heap_live, false, false, false},
+        {"iterations", "the heap at the iteration marks", &target->marks, false, true, false},
+        {anon ? "anonymous" : "rss", anon ? "anonymous memory" : "resident memory",
+         anon ? &target->anon : &target->rss, true, false, false},
+        {"descriptors", "open descriptors", &target->descriptors, false, false, true},
+        {"threads", "threads", &target->threads, false, false, true},
+    };
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; i < AS_TARGET_GROWTHS && rc == ASSAY_OK; i++)
+        rc = judge_series(f, &judged[i],
+                          judged[i].steps ? AS_UNKNOWN : target->judged_until_seconds, err);
     for (size_t i = 0; i < f->n_growths && rc == ASSAY_OK; i++) {
         bound_rate(&f->growth[i], target);
         as_target_find_time_to_oom(&f->growth[i], target);

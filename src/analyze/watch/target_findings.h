@@ -13,6 +13,8 @@
 enum as_growth_verdict {
     AS_GROWTH_UNKNOWN,
     AS_GROWTH_NONE,
+    AS_GROWTH_STOPPED,  /* it grew, then not for a third of the time or longer: a cache that filled
+                         */
     AS_GROWTH_RETURNED, /* it grew, and was given back before the end: worth a look, no leak */
     AS_GROWTH_FOUND
 };
@@ -21,6 +23,7 @@ enum as_growth_verdict {
 struct as_target_growth {
     const char *key, *what;  /* "heap_live", "the heap" */
     bool of_processes;       /* memory as seen from outside, with what no heap holds */
+    bool counts;             /* things and not bytes: rate and net are of those */
     size_t readings, judged; /* taken, and of those the ones before the program began to end */
     enum as_growth_verdict verdict; /* UNKNOWN: too few readings */
     bool per_iteration;             /* else by the second */
@@ -30,13 +33,15 @@ struct as_target_growth {
     double seconds_to_exhaustion; /* at that rate; NaN: not known */
     const char *headroom_of;  /* what is exhausted: "machine", "control_group", "address_space" */
     const char *headroom_why; /* why that is not known; NULL: it is */
+    bool lasts;               /* it was found up to the last readings */
     bool to_the_end;          /* it grew for most of the run, until the program began to end */
     double stopped_seconds;   /* it grew no more from there on; NaN: it went on growing */
+    bool rested;              /* for a third of the time or longer, up to the end */
     bool fell;                /* the last reading is down again */
     const char *text;         /* one sentence */
 };
 #define AS_TARGET_MIN_SAMPLES 30 /* fewer and the test keeps silent */
-#define AS_TARGET_GROWTHS     3  /* heap, resident memory, heap at iterations */
+#define AS_TARGET_GROWTHS     5 /* heap, at iterations too, resident memory, descriptors, threads */
 
 struct as_growing_site {
     const struct as_target_site *place;
@@ -80,6 +85,9 @@ void as_target_find_verdict(struct as_target_findings *f, const struct as_target
 void as_target_find_causes(struct as_target_findings *f, const struct as_target *target);
 
 /* ---- target_growth.c ---- */
+
+/* Whether what stopped growing at `stop` rested for a third of the time that was judged. */
+bool as_growth_rested(const double *seconds, size_t n, double stop);
 
 /* The time at which `value` came to its last level; NaN: it grew up to the last of them, or did not
  * grow. `seconds` never fall. */

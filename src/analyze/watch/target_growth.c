@@ -9,6 +9,7 @@
 #define STEP      0.02 /* of the whole rise: by that much it must have risen to go on growing */
 #define LONG_REST 0.1  /* of the time */
 #define FAR       2    /* times the longest rest before */
+#define RESTED    (1.0 / 3) /* of the time: then it is over, rather than having paused */
 
 double as_growth_stop(const double *seconds, const double *value, size_t n)
 {
@@ -37,6 +38,12 @@ double as_growth_stop(const double *seconds, const double *value, size_t n)
     rest = seconds[n - 1] - stop;
     return rest > LONG_REST * (seconds[n - 1] - seconds[0]) && rest > FAR * longest ? stop
                                                                                     : AS_UNKNOWN;
+}
+
+bool as_growth_rested(const double *seconds, size_t n, double stop)
+{
+    return n > 1 && isfinite(stop) &&
+           seconds[n - 1] - stop >= RESTED * (seconds[n - 1] - seconds[0]);
 }
 
 /* What is left of each; a limit holds more than resident memory: of it no more than that is left.
@@ -70,6 +77,8 @@ void as_target_find_time_to_oom(struct as_target_growth *g, const struct as_targ
 
     if (g->verdict != AS_GROWTH_FOUND)
         g->headroom_why = "it does not keep growing";
+    else if (g->counts)
+        g->headroom_why = "its limit is unknown";
     else if (isfinite(g->stopped_seconds))
         g->headroom_why = "it had stopped growing";
     else if (g->per_iteration)

@@ -79,12 +79,15 @@ static const struct as_json_field program_fields[] = {
     FIELD(struct as_watch_facts, heap_why, TEXT),
     FIELD(struct as_watch_facts, peak_from, TEXT),
     FIELD(struct as_watch_facts, gemm_why, TEXT),
+    FIELD(struct as_watch_facts, gemm_core, TEXT),
+    FIELD(struct as_watch_facts, cpu_vectors, TEXT),
     FIELD(struct as_watch_facts, usable_cpus, F64),
     FIELD(struct as_watch_facts, address_limit_bytes, F64),
     FIELD(struct as_watch_facts, group_limit_bytes, F64),
     FIELD(struct as_watch_facts, started_mono_ns, U64),
     FIELD(struct as_watch_facts, interval_seconds, F64),
     FIELD(struct as_watch_facts, judged_until_seconds, F64),
+    FIELD(struct as_watch_facts, exit_live_bytes, F64),
     FIELD(struct as_watch_facts, readings, U64),
     FIELD(struct as_watch_facts, processes_left_out, U64),
 #define X(name) FIELD(struct as_watch_facts, name, FACT),
@@ -120,6 +123,8 @@ static int read_program(struct as_target_reader *r, struct as_json_parser *p,
     target->heap_why = f.heap_why;
     target->peak_from = f.peak_from;
     target->gemm_why = f.gemm_why;
+    target->gemm_core = f.gemm_core;
+    target->cpu_vectors = f.cpu_vectors;
     if (f.usable_cpus >= 1 && !(target->processors <= f.usable_cpus))
         target->processors = f.usable_cpus;
     target->address_limit_bytes = f.address_limit_bytes > 0 ? f.address_limit_bytes : AS_UNKNOWN;
@@ -129,6 +134,7 @@ static int read_program(struct as_target_reader *r, struct as_json_parser *p,
     target->interval_seconds = f.interval_seconds;
     target->readings = f.readings;
     target->judged_until_seconds = f.judged_until_seconds > 0 ? f.judged_until_seconds : AS_UNKNOWN;
+    target->exit_live_bytes = f.exit_live_bytes >= 0 ? f.exit_live_bytes : AS_UNKNOWN;
     target->processes_left_out = f.processes_left_out;
 #define X(name) target->name = f.name;
     AS_WATCH_FACTS(X)

@@ -37,7 +37,7 @@ struct channel {
 struct collector {
     const struct as_run *run;
     uint64_t start_ns; /* of the program, since the run began */
-    struct channel channel[4];
+    struct channel channel[6];
     bool nomem;
 };
 
@@ -117,7 +117,9 @@ int as_target_channels(struct as_target *target, struct as_run *run, struct as_a
         .channel = {{AS_CHANNEL_TREE_RSS, &target->rss, none, 0, 1},
                     {AS_CHANNEL_HEAP_LIVE, &target->heap_live, none, 0, 1},
                     {AS_CHANNEL_TREE_ANON, &target->anon, none, 0, 1},
-                    {AS_CHANNEL_TREE_CPU, &target->cpu, none, 0, 1}},
+                    {AS_CHANNEL_TREE_CPU, &target->cpu, none, 0, 1},
+                    {AS_CHANNEL_TREE_DESCRIPTORS, &target->descriptors, none, 0, 1},
+                    {AS_CHANNEL_TREE_THREADS, &target->threads, none, 0, 1}},
     };
     const struct as_span_visitor visitor = {.user = &all, .sample = take_sample};
 

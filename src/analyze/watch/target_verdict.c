@@ -111,6 +111,16 @@ static bool was_returned(const struct as_target_findings *f, const struct as_tar
     return left < LITTLE_LEFT * g->net_bytes;
 }
 
+/* Whether the heap still held what it grew by when the program began to end, and what ran behind
+ * main freed it. */
+static bool freed_behind_main(const struct as_target *p, const struct as_target_growth *g)
+{
+    double from = g->length > 0 && p->heap_live.n ? p->heap_live.value[0] : AS_UNKNOWN;
+
+    return !g->per_iteration && p->n_heaps == 1 && all_counted(p, g) &&
+           p->exit_live_bytes - from >= (1 - LITTLE_LEFT) * g->net_bytes;
+}
+
 static void tell_live(struct as_target_findings *f, const struct as_target *p)
 {
     char bytes[AS_TEXT_HUMAN], blocks[AS_TEXT_HUMAN], mapped[AS_TEXT_HUMAN], also[120] = "";
@@ -186,7 +196,8 @@ static const char *evidence(struct as_target_findings *f, const struct as_target
 /* How it grew, for a headline; NaN `stopped`: it went on. */
 struct growing {
     double bytes, stopped_seconds;
-    bool to_the_end, by_interpreter; /* freed by an interpreter that ended, not by the program */
+    bool to_the_end;
+    const char *freed_by; /* what did as it ended, and not the program's work; NULL: nothing */
 };
 
 static void tell_found(struct as_target_findings *f, const struct as_target *p, struct growing g)
@@ -198,11 +209,11 @@ static void tell_found(struct as_target_findings *f, const struct as_target *p, 
     if (isfinite(g.stopped_seconds))
         f->headline =
             as_findings_say(f, "memory grew for the first %s (%s) and was not freed", when, text);
-    else if (g.by_interpreter && p->wall_seconds >= SHORT_RUN)
+    else if (g.freed_by && p->wall_seconds >= SHORT_RUN)
         f->headline = as_findings_say(f,
-                                      "leak: memory keeps growing (%s) and is freed only by the "
-                                      "interpreter as it ends",
-                                      text);
+                                      "leak: memory keeps growing (%s) and is freed only by %s "
+                                      "as it ends",
+                                      text, g.freed_by);
     else
         f->headline = p->wall_seconds < SHORT_RUN
                           ? as_findings_say(f,
@@ -231,10 +242,67 @@ static void tell_returned(struct as_target_findings *f, struct growing g)
             f, "memory grew while it ran (%s) and was freed at the end: no leak", text);
 }
 
+static void tell_stopped(struct as_target_findings *f, const struct as_target_growth *g)
+{
+    char text[AS_TEXT_HUMAN], when[AS_TEXT_HUMAN];
+
+    as_text_ns(when, g->stopped_seconds * 1e9, AS_TIME_AUTO);
+    if (g->counts)
+        (void)snprintf(text, sizeof text, "%.0f more", g->net_bytes);
+    else
+        as_text_bytes(text, g->net_bytes);
+    f->headline = as_findings_say(f, "%s grew for the first %s (%s) and then no more: no leak",
+                                  g->counts ? g->what : "memory", when, text);
+}
+
+/* The process that had most of what is counted, when there are several. */
+static const char *count_owner(struct as_target_findings *f, const struct as_target *p,
+                               const struct as_target_growth *g)
+{
+    bool threads = strcmp(g->key, "threads") == 0;
+    const struct as_process_row *most = NULL;
+    uint64_t held = 0;
+
+    for (size_t i = 0; i < p->n_processes; i++) {
+        const struct as_process_row *r = &p->process[i];
+        struct as_fact n = threads ? r->threads_most : r->descriptors_most;
+
+        if (n.why || n.value <= held)
+            continue;
+        held = n.value;
+        most = r;
+    }
+    return most ? as_findings_say(f, "; most in process %lld: %llu", (long long)most->pid,
+                                  (unsigned long long)held)
+                : "";
+}
+
+static const char *count_evidence(struct as_target_findings *f, const struct as_target *p,
+                                  const struct as_target_growth *g)
+{
+    return as_findings_say(f, "%s%s", g->text, count_owner(f, p, g));
+}
+
+static void tell_count(struct as_target_findings *f, const struct as_target *p,
+                       const struct as_target_growth *g)
+{
+    if (g->verdict == AS_GROWTH_RETURNED)
+        f->headline = as_findings_say(
+            f, "%s grew while it ran (%.0f more) and were closed: no leak", g->what, g->net_bytes);
+    else
+        f->headline =
+            p->wall_seconds < SHORT_RUN
+                ? as_findings_say(f,
+                                  "%s grew until the end of a short run (%.0f more): "
+                                  "whether it would continue is unknown",
+                                  g->what, g->net_bytes)
+                : as_findings_say(f, "leak: %s keep growing (%.0f more)", g->what, g->net_bytes);
+}
+
 /* No series of the whole grows, but sites do. */
 static void judge_sites(struct as_target_findings *f, const struct as_target *p)
 {
-    const struct growing sites = {bytes_of_sites(f), AS_UNKNOWN, true, false};
+    const struct growing sites = {bytes_of_sites(f), AS_UNKNOWN, true, NULL};
     bool kept = false;
 
     for (size_t i = 0; i < f->n_growing; i++)
@@ -248,65 +316,124 @@ static void judge_sites(struct as_target_findings *f, const struct as_target *p)
         f, "single sites keep growing, the total does not show it yet; %s", f->growing[0].text);
 }
 
-void as_target_find_verdict(struct as_target_findings *f, const struct as_target *target)
+static bool some_site_kept(const struct as_target_findings *f)
 {
-    const struct as_target_growth *worst = NULL;
-    const char *runtime = runtime_of(target);
-    bool collected = false, by_interpreter = false;
-    size_t n_judged = 0;
-    bool known = false;
+    for (size_t i = 0; i < f->n_growing; i++)
+        if (is_kept(f->growing[i].place))
+            return true;
+    return false;
+}
 
-    tell_live(f, target);
+/* What all series together say. */
+struct sum {
+    const char *runtime;
+    const struct as_target_growth *worst; /* NULL: none that grew */
+    size_t n_judged;
+    const char *freed_by; /* as the program ended; NULL: nothing was */
+    bool known, collected;
+};
+
+/* Growth was found: whether it stays a leak. */
+static enum as_growth_verdict hold_against_end(const struct as_target_findings *f,
+                                               const struct as_target *target,
+                                               const struct as_target_growth *g, struct sum *sum)
+{
+    if (g->counts && g->fell && isfinite(g->stopped_seconds))
+        return AS_GROWTH_RETURNED;
+    if (g->of_processes && is_collected(sum->runtime)) {
+        sum->collected = true;
+        return AS_GROWTH_UNKNOWN;
+    }
+    if (!g->counts && was_returned(f, target, g)) {
+        /* What frees all that a program still holds, as it ends: the program did not let go. */
+        bool python = strcmp(sum->runtime, "CPython") == 0;
+
+        if (!g->to_the_end || isfinite(g->stopped_seconds) ||
+            !(python || freed_behind_main(target, g)))
+            return AS_GROWTH_RETURNED;
+        sum->freed_by = python ? "the interpreter" : "destructors and exit handlers";
+    }
+    return g->rested ? AS_GROWTH_STOPPED : AS_GROWTH_FOUND;
+}
+
+static void judge_growths(struct as_target_findings *f, const struct as_target *target,
+                          struct sum *sum)
+{
     for (size_t i = 0; i < f->n_growths; i++) {
         struct as_target_growth *g = &f->growth[i];
 
-        known |= g->verdict != AS_GROWTH_UNKNOWN;
-        n_judged = g->judged > n_judged ? g->judged : n_judged;
+        sum->known |= g->verdict != AS_GROWTH_UNKNOWN && !g->counts;
+        sum->n_judged = g->judged > sum->n_judged ? g->judged : sum->n_judged;
         if (g->verdict != AS_GROWTH_FOUND)
             continue;
-        if (g->of_processes && is_collected(runtime)) {
-            g->verdict = AS_GROWTH_UNKNOWN;
-            collected = true;
-            continue;
-        }
-        if (was_returned(f, target, g)) {
-            /* The interpreter frees what a program still holds: it did not let go of it. */
-            if (strcmp(runtime, "CPython") == 0 && g->to_the_end && !isfinite(g->stopped_seconds))
-                by_interpreter = true;
-            else
-                g->verdict = AS_GROWTH_RETURNED;
-        }
-        if (!worst || g->verdict > worst->verdict)
-            worst = g;
+        g->verdict = hold_against_end(f, target, g, sum);
+        if (g->verdict != AS_GROWTH_UNKNOWN && (!sum->worst || g->verdict > sum->worst->verdict))
+            sum->worst = g;
     }
-    if (worst) {
-        const struct growing how = {worst->net_bytes, worst->stopped_seconds, worst->to_the_end,
-                                    by_interpreter};
+}
 
-        f->verdict = worst->verdict;
-        f->verdict_text = evidence(f, target, worst);
-        if (f->verdict == AS_GROWTH_FOUND)
-            tell_found(f, target, how);
-        else
-            tell_returned(f, how);
-        if (f->verdict == AS_GROWTH_FOUND && holders_ended(target, worst))
-            f->verdict_text = as_findings_say(
-                f, "%s; the heap of the child process that held it was not watched (--follow does)",
-                f->verdict_text);
-    } else if (collected) {
+/* Descriptors and threads that are kept stand beside memory that is. */
+static void add_counts(struct as_target_findings *f, const struct as_target *p,
+                       const struct as_target_growth *worst)
+{
+    for (size_t i = 0; i < f->n_growths; i++) {
+        const struct as_target_growth *g = &f->growth[i];
+
+        if (g->counts && g != worst && g->verdict == AS_GROWTH_FOUND)
+            f->verdict_text =
+                as_findings_say(f, "%s; %s", f->verdict_text, count_evidence(f, p, g));
+    }
+}
+
+static void tell_worst(struct as_target_findings *f, const struct as_target *target,
+                       const struct sum *sum)
+{
+    const struct as_target_growth *worst = sum->worst;
+    const struct growing how = {worst->net_bytes, worst->stopped_seconds, worst->to_the_end,
+                                sum->freed_by};
+
+    f->verdict = worst->verdict;
+    f->verdict_text = worst->counts ? count_evidence(f, target, worst) : evidence(f, target, worst);
+    if (f->verdict == AS_GROWTH_STOPPED)
+        tell_stopped(f, worst);
+    else if (worst->counts)
+        tell_count(f, target, worst);
+    else if (f->verdict == AS_GROWTH_FOUND)
+        tell_found(f, target, how);
+    else
+        tell_returned(f, how);
+    if (f->verdict == AS_GROWTH_FOUND && !worst->counts && holders_ended(target, worst))
+        f->verdict_text = as_findings_say(
+            f, "%s; the heap of the child process that held it was not watched (--follow does)",
+            f->verdict_text);
+    add_counts(f, target, worst);
+}
+
+void as_target_find_verdict(struct as_target_findings *f, const struct as_target *target)
+{
+    struct sum sum = {.runtime = runtime_of(target)};
+
+    tell_live(f, target);
+    judge_growths(f, target, &sum);
+    if (sum.worst && (sum.worst->verdict != AS_GROWTH_STOPPED || !some_site_kept(f))) {
+        tell_worst(f, target, &sum);
+    } else if (sum.collected) {
         f->verdict = AS_GROWTH_UNKNOWN;
-        f->headline = f->verdict_text = as_findings_say(
-            f, "collected heap (%s): it grows until it is collected, and is not judged", runtime);
-    } else if (known && f->n_growing) {
+        f->headline = f->verdict_text =
+            as_findings_say(f,
+                            "collected heap (%s): it grows until it is collected, and is not "
+                            "judged",
+                            sum.runtime);
+    } else if (sum.known && f->n_growing) {
         judge_sites(f, target);
-    } else if (known) {
+    } else if (sum.known) {
         f->verdict = AS_GROWTH_NONE;
         f->headline = f->verdict_text = "no leak detected";
     } else {
-        f->headline = f->verdict_text =
-            as_findings_say(f,
-                            "unknown: memory was sampled %zu time%s before the program ended, and "
-                            "%d samples are needed",
-                            n_judged, n_judged == 1 ? "" : "s", AS_TARGET_MIN_SAMPLES);
+        f->headline = f->verdict_text = as_findings_say(
+            f,
+            "not enough data: %zu sample%s before the program ended, need %d; try a "
+            "shorter --interval",
+            sum.n_judged, sum.n_judged == 1 ? "" : "s", AS_TARGET_MIN_SAMPLES);
     }
 }

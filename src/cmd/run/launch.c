@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "probe/symbols/executable.h"
+#include "base/file/executable.h"
 #include "watch/watch_run.h"
 
 /* The end of a child that nobody wants to hear of cannot be waited for; a run that cannot be

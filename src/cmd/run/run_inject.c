@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file/executable.h"
 #include "base/file/file_open.h"
 #include "base/file/new_file.h"
 #include "base/units.h"
-#include "probe/symbols/executable.h"
 #include "trace/shm/target_shm.h"
 
 #define LIBRARY "libassay-preload.so"
@@ -194,20 +194,23 @@ static int make_environment(struct as_inject *inject, const char *words, struct 
 
     while (environ[n])
         n++;
-    list = as_arena_zero(&inject->arena, n + 4, sizeof *list);
+    list = as_arena_zero(&inject->arena, n + 5, sizeof *list);
     if (!ours || !folder || !watch || !list)
         return as_fail_nomem(err);
     for (size_t i = 0; i < n; i++) {
         if (is_variable(environ[i], AS_SHM_ENV_FOLDER) ||
-            is_variable(environ[i], AS_SHM_ENV_OPTIONS))
+            is_variable(environ[i], AS_SHM_ENV_OPTIONS) || is_variable(environ[i], AS_SHM_ENV_PAD))
             continue;
         if (is_variable(environ[i], PRELOAD) && placed)
             continue;
         placed |= is_variable(environ[i], PRELOAD);
         list[to++] = is_variable(environ[i], PRELOAD) ? ours : environ[i];
     }
-    if (!placed)
+    if (!placed) {
         list[to++] = ours;
+        if (!strstr(words, "follow")) /* it is taken out again */
+            list[to++] = AS_SHM_ENV_PAD "=";
+    }
     list[to++] = folder;
     list[to++] = watch;
     inject->envp = list;

@@ -3,6 +3,7 @@
 #include "probe/heap/gemm_watch.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,10 @@ static const char *const function_name[AS_GEMM_FUNCTION_COUNT] = {
 #define X(id, name, form, scalar, dtype, bits) [AS_GEMM_##id] = #name,
     AS_GEMM_BLAS(X)
 #undef X
-        [AS_GEMM_DNNL_SGEMM] = "dnnl_sgemm",
+#define X(id, name, form, dtype, bits) [AS_GEMM_##id] = #name,
+        AS_GEMM_LAPACK(X)
+#undef X
+            [AS_GEMM_DNNL_SGEMM] = "dnnl_sgemm",
     [AS_GEMM_DNNL_PRIMITIVE] = "dnnl primitive",
 };
 
@@ -38,14 +42,31 @@ static const char *const dtype_name[] = {
 };
 _Static_assert(AS_COUNT_OF(dtype_name) == AS_GEMM_DTYPE_COUNT, "name every type");
 
-enum form { FORM_CBLAS_GEMM, FORM_CBLAS_GEMV, FORM_CBLAS_SYRK };
-#define FORM_FORTRAN_GEMM FORM_CBLAS_GEMM
-#define FORM_FORTRAN_GEMV FORM_CBLAS_GEMV
-#define FORM_FORTRAN_SYRK FORM_CBLAS_SYRK
+enum form {
+    FORM_CBLAS_GEMM,
+    FORM_CBLAS_GEMV,
+    FORM_CBLAS_SYRK,
+    FORM_GESV, /* from here on of LAPACK */
+    FORM_GETRF,
+    FORM_POTRF,
+    FORM_GEQRF,
+    FORM_SYEV,
+    FORM_GESDD
+};
+#define FORM_HEEV          FORM_SYEV
+#define FORM_SYEVD         FORM_SYEV
+#define FORM_HEEVD         FORM_SYEV
+#define FORM_COMPLEX_GESDD FORM_GESDD
+#define FORM_FORTRAN_GEMM  FORM_CBLAS_GEMM
+#define FORM_FORTRAN_GEMV  FORM_CBLAS_GEMV
+#define FORM_FORTRAN_SYRK  FORM_CBLAS_SYRK
 
 static const enum form function_form[AS_GEMM_FUNCTION_COUNT] = {
 #define X(id, name, form, scalar, dtype, bits) [AS_GEMM_##id] = FORM_##form,
     AS_GEMM_BLAS(X)
+#undef X
+#define X(id, name, form, dtype, bits) [AS_GEMM_##id] = FORM_##form,
+        AS_GEMM_LAPACK(X)
 #undef X
 };
 
@@ -177,11 +198,15 @@ static void describe_product(struct as_gemm_calls *out, const struct as_gemm_key
                           : "");
 }
 
+static bool is_complex(const struct as_gemm_key *key)
+{
+    return key->dtype == AS_GEMM_C64 || key->dtype == AS_GEMM_C128;
+}
+
 /* A complex multiply-accumulate is four of the real kind. A product with itself makes only one
  * triangle of the result. */
 static void take_product(struct as_gemm_calls *out, const struct as_gemm_key *key)
 {
-    bool complex = key->dtype == AS_GEMM_C64 || key->dtype == AS_GEMM_C128;
     double columns =
         function_form[key->function] == FORM_CBLAS_SYRK ? ((double)key->n + 1) / 2 : (double)key->n;
 
@@ -189,8 +214,96 @@ static void take_product(struct as_gemm_calls *out, const struct as_gemm_key *ke
     out->n = key->n;
     out->k = key->k;
     out->batch = key->batch;
-    out->flops = (complex ? 8 : 2) * (double)key->m * columns * (double)key->k * (double)key->batch;
+    out->flops =
+        (is_complex(key) ? 8 : 2) * (double)key->m * columns * (double)key->k * (double)key->batch;
     describe_product(out, key);
+}
+
+/* Multiplications and additions, which cost a complex number six and two. */
+struct operations {
+    double multiply, add;
+};
+
+/* The operation counts of LAPACK Working Note 41. */
+static struct operations count_getrf(double m, double n)
+{
+    double least = fmin(m, n), most = fmax(m, n);
+
+    return (struct operations){
+        .multiply = 0.5 * least * (least * (most - least / 3 - 1) + most) + 2 * least / 3,
+        .add = 0.5 * least * (least * (most - least / 3) - most) + least / 6,
+    };
+}
+
+static struct operations count_potrf(double n)
+{
+    return (struct operations){.multiply = n * ((n / 6 + 0.5) * n + 1.0 / 3),
+                               .add = n * (n / 6 * n - 1.0 / 6)};
+}
+
+static struct operations count_geqrf(double m, double n)
+{
+    if (m > n)
+        return (struct operations){
+            .multiply = n * (n * (0.5 - n / 3 + m) + m + 23.0 / 6),
+            .add = n * (n * (0.5 - n / 3 + m) + 5.0 / 6),
+        };
+    return (struct operations){
+        .multiply = m * (m * (-0.5 - m / 3 + n) + 2 * n + 23.0 / 6),
+        .add = m * (m * (-0.5 - m / 3 + n) + n + 5.0 / 6),
+    };
+}
+
+static struct operations count_gesv(double n, double sides)
+{
+    struct operations count = count_getrf(n, n);
+
+    count.multiply += sides * n * n;
+    count.add += sides * n * (n - 1);
+    return count;
+}
+
+/* Those of values and vectors depend on how soon they converge. */
+static bool count_driver(struct operations *out, const struct as_gemm_key *key)
+{
+    double m = (double)key->m, n = (double)key->n;
+
+    switch (function_form[key->function]) {
+    case FORM_GESV:
+        *out = count_gesv(n, (double)key->k);
+        return true;
+    case FORM_GETRF:
+        *out = count_getrf(m, n);
+        return true;
+    case FORM_POTRF:
+        *out = count_potrf(n);
+        return true;
+    case FORM_GEQRF:
+        *out = count_geqrf(m, n);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Sizes are in the shape alone: m, n and k of a row are those of a product. */
+static void take_driver(struct as_gemm_calls *out, const struct as_gemm_key *key)
+{
+    enum form form = function_form[key->function];
+    const char *jobs = key->transposed & AS_GEMM_VALUES_ONLY ? ", values only" : "";
+    struct operations count;
+
+    if (form == FORM_GESV)
+        (void)snprintf(out->shape, sizeof out->shape, "n %" PRIu64 " nrhs %" PRIu64, key->n,
+                       key->k);
+    else if (form == FORM_POTRF || form == FORM_SYEV)
+        (void)snprintf(out->shape, sizeof out->shape, "n %" PRIu64 "%s", key->n, jobs);
+    else
+        (void)snprintf(out->shape, sizeof out->shape, "m %" PRIu64 " n %" PRIu64 "%s", key->m,
+                       key->n, jobs);
+    if (count_driver(&count, key))
+        out->flops =
+            is_complex(key) ? 6 * count.multiply + 2 * count.add : count.multiply + count.add;
 }
 
 static void take_shape(struct as_gemm_calls *out, const struct as_gemm_key *key)
@@ -199,7 +312,10 @@ static void take_shape(struct as_gemm_calls *out, const struct as_gemm_key *key)
     out->function = function_name[key->function];
     out->dtype = dtype_name[key->dtype];
     if (key->function != AS_GEMM_DNNL_PRIMITIVE) {
-        take_product(out, key);
+        if (function_form[key->function] >= FORM_GESV)
+            take_driver(out, key);
+        else
+            take_product(out, key);
         return;
     }
     out->function = primitive_name[key->kind][key->pass];
@@ -260,6 +376,14 @@ static int take_entries(const struct as_gemm_entry *entries, uint64_t n_entries,
     return ASSAY_OK;
 }
 
+bool as_gemm_is_driver(const struct as_gemm_calls *calls)
+{
+    for (int i = 0; i < AS_GEMM_FUNCTION_COUNT; i++)
+        if (calls->function && strcmp(calls->function, function_name[i]) == 0)
+            return function_form[i] >= FORM_GESV;
+    return false;
+}
+
 int as_gemm_watch_read(const char *path, struct as_arena *arena, struct as_gemm_calls **out,
                        size_t *n, uint64_t *unplaced, struct assay_error *err)
 {
@@ -297,4 +421,23 @@ out:
     as_free(entries);
     close(fd);
     return rc;
+}
+
+void as_gemm_watch_core(const char *path, char out[AS_GEMM_CORE_TEXT])
+{
+    _Static_assert(AS_GEMM_CORE_TEXT == AS_GEMM_CORE_BYTES, "the name fits");
+    struct as_gemm_header header;
+    struct as_shm_header shm;
+    int fd;
+
+    out[0] = '\0';
+    if (as_shm_open(path, &fd, &shm, NULL) < 0)
+        return;
+    if (as_shm_read(fd, path, AS_SHM_GEMM_AT, &header, sizeof header, NULL) == ASSAY_OK)
+        memcpy(out, header.core, AS_GEMM_CORE_TEXT);
+    close(fd);
+    out[AS_GEMM_CORE_TEXT - 1] = '\0';
+    for (char *c = out; *c; c++)
+        if ((*c < '0' || *c > '9') && (*c < 'A' || *c > 'Z') && (*c < 'a' || *c > 'z') && *c != '_')
+            out[0] = '\0'; /* nobody of ours wrote that */
 }

@@ -1,6 +1,8 @@
 /* probe/process/process_stat.c - reads the text of /proc/PID/stat, status, io and children. */
 #include "probe/process/process_stat.h"
 
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -90,6 +92,22 @@ static struct as_fact count_field(const char *text, const char *key, const char 
     return as_text_field_u64(text, key, &value) ? as_fact_of(value) : as_fact_none(why);
 }
 
+/* The mask of signals that have a handler, signal 1 in its lowest bit. */
+static void take_caught(struct as_process_status *out, const char *text)
+{
+    static const char key[] = "\nSigCgt:";
+    const char *at = strstr(text, key);
+    char *end;
+    unsigned long long mask;
+
+    if (!at)
+        return;
+    at += sizeof key - 1;
+    mask = strtoull(at, &end, 16);
+    out->catches_known = end != at;
+    out->catches_interrupt = mask >> (SIGINT - 1) & 1;
+}
+
 void as_process_status_parse(struct as_process_status *out, const char *text)
 {
     static const char why[] = "the status of the process does not report it";
@@ -102,6 +120,8 @@ void as_process_status_parse(struct as_process_status *out, const char *text)
             as_mul_u64(kib.value, 1024, &bytes) ? as_fact_of(bytes) : as_fact_none(why);
     out->switches_voluntary = count_field(text, "voluntary_ctxt_switches", why);
     out->switches_involuntary = count_field(text, "nonvoluntary_ctxt_switches", why);
+    out->catches_known = out->catches_interrupt = false;
+    take_caught(out, text);
 }
 
 void as_process_io_parse(struct as_process_io *out, const char *text)

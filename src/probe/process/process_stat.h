@@ -33,6 +33,7 @@ bool as_process_stat_parse(struct as_process_stat *out, const char *text);
 struct as_process_status {
     struct as_fact rss_peak_bytes;
     struct as_fact switches_voluntary, switches_involuntary;
+    bool catches_known, catches_interrupt; /* it has a handler for SIGINT */
 };
 
 void as_process_status_parse(struct as_process_status *out, const char *text);

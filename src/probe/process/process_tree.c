@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/file/file_open.h"
 #include "base/text/text.h"
+#include "probe/process/process_descriptors.h"
 #include "probe/process/process_runtime.h"
 #include "probe/process/process_stat.h"
 #include "probe/system/root_file.h"
@@ -38,6 +39,7 @@ enum tree_file {
     FILE_IO,
     FILE_SCHEDSTAT,
     FILE_STATM,
+    FILE_DESCRIPTORS,
     FILE_COUNT
 };
 
@@ -49,7 +51,9 @@ struct delay {
 
 struct row {
     struct as_tree_process seen;
-    uint64_t start_ticks, n_threads;
+    uint64_t start_ticks, n_threads, first_threads;
+    uint64_t descriptors, first_descriptors;
+    bool has_descriptors;
     struct delay *delay; /* of threads besides the first */
     size_t n_delays, delay_capacity;
     uint64_t ended_delay_ns; /* of those that have ended */
@@ -72,6 +76,7 @@ struct as_process_tree {
     uint8_t *told; /* bit by pid: counted in left_out; NULL while there is room */
     int n_fds;
     bool without_args;      /* of names */
+    bool sized;             /* the number of open files is the size of a folder */
     bool scans;             /* the kernel has no children files: all of /proc is looked through */
     const char *no_io_wait; /* why */
     uint64_t tick_ns, page_bytes, n_thorough;
@@ -86,11 +91,9 @@ _Static_assert(AS_TREE_MAX_PROCESSES < UINT16_MAX, "a slot holds a row");
 static bool row_path(const struct as_process_tree *t, const struct row *r, enum tree_file file,
                      char path[PATH_MAX])
 {
-    static const char *const name[] = {[FILE_STAT] = "stat",
-                                       [FILE_STATUS] = "status",
-                                       [FILE_IO] = "io",
-                                       [FILE_SCHEDSTAT] = "schedstat",
-                                       [FILE_STATM] = "statm"};
+    static const char *const name[] = {
+        [FILE_STAT] = "stat",           [FILE_STATUS] = "status", [FILE_IO] = "io",
+        [FILE_SCHEDSTAT] = "schedstat", [FILE_STATM] = "statm",   [FILE_DESCRIPTORS] = "fd"};
     long long pid = (long long)r->seen.pid;
     int n;
 
@@ -269,6 +272,34 @@ static void take_anon(struct as_process_tree *t, struct row *r)
         r->seen.anon_bytes = pages * t->page_bytes;
 }
 
+/* Where entries have to be counted, at thorough readings alone. */
+static void take_descriptors(struct as_process_tree *t, struct row *r, bool thorough)
+{
+    char path[PATH_MAX];
+    int fd = r->fd[FILE_DESCRIPTORS];
+    bool counted;
+
+    if ((!t->sized && !thorough) || (fd < 0 && !row_path(t, r, FILE_DESCRIPTORS, path)))
+        return;
+    if (fd < 0)
+        fd = as_process_descriptors_open(path);
+    counted = fd >= 0 && as_process_descriptors_count(&r->descriptors, fd, t->sized);
+    if (fd >= 0 && r->fd[FILE_DESCRIPTORS] < 0) {
+        if (t->n_fds < MAX_KEPT_FDS) {
+            r->fd[FILE_DESCRIPTORS] = fd;
+            t->n_fds++;
+        } else {
+            close(fd);
+        }
+    }
+    if (!counted || r->descriptors == 0) /* one that ends has closed them */
+        return;
+    if (!r->has_descriptors)
+        r->first_descriptors = r->descriptors;
+    r->has_descriptors = true;
+    raise_fact(&r->seen.descriptors_most, r->descriptors);
+}
+
 static void take_status(struct as_process_tree *t, struct row *r)
 {
     struct as_process_status status;
@@ -279,6 +310,12 @@ static void take_status(struct as_process_tree *t, struct row *r)
     as_process_status_parse(&status, t->text);
     if (!status.rss_peak_bytes.why)
         raise_fact(&p->peak_rss_bytes, status.rss_peak_bytes.value);
+    if (status.catches_interrupt) {
+        p->caught_ns = p->last_ns;
+        p->ignored_ns = 0;
+    } else if (status.catches_known && p->caught_ns && !p->ignored_ns) {
+        p->ignored_ns = p->last_ns;
+    }
     p->switches_voluntary = status.switches_voluntary;
     p->switches_involuntary = status.switches_involuntary;
     if (p->threads_most.value > 1)
@@ -417,6 +454,7 @@ static bool read_row(struct as_process_tree *t, struct row *r, uint64_t now_ns, 
         return false;
     take_stat(t, r, &stat);
     take_anon(t, r);
+    take_descriptors(t, r, thorough);
     r->seen.last_ns = now_ns;
     if (stat.rss_pages)
         r->seen.memory_ns = now_ns;
@@ -484,6 +522,7 @@ static void start_row(struct row *r, int64_t pid, uint64_t now_ns)
     r->seen.peak_rss_bytes = r->seen.threads_most = none;
     r->seen.switches_voluntary = r->seen.switches_involuntary = none;
     r->seen.read_bytes = r->seen.written_bytes = r->seen.run_delay_ns = none;
+    r->seen.descriptors_most = none;
 }
 
 /* Takes a process that was not known into the list; false when it is not there any more. */
@@ -510,6 +549,8 @@ static bool add(struct as_process_tree *t, int64_t pid, uint64_t now_ns)
     memcpy(r->comm, stat.comm, sizeof r->comm);
     take_stat(t, r, &stat);
     take_anon(t, r);
+    take_descriptors(t, r, true);
+    r->first_threads = r->n_threads;
     r->seen.memory_ns = stat.rss_pages ? now_ns : 0;
     read_name(t, r);
     take_status(t, r);
@@ -633,6 +674,23 @@ static void walk(struct as_process_tree *t, uint64_t now_ns, bool thorough)
     }
 }
 
+static uint64_t beyond(uint64_t n, uint64_t first)
+{
+    return n > first ? n - first : 0;
+}
+
+static void add_row(struct as_tree_now *now, const struct row *r, bool first)
+{
+    now->rss_bytes += r->seen.rss_bytes;
+    now->anon_bytes += r->seen.anon_bytes;
+    now->cpu_ns += r->seen.cpu_ns;
+    now->threads += first ? r->n_threads : beyond(r->n_threads, r->first_threads);
+    if (!r->has_descriptors)
+        return;
+    now->descriptors += first ? r->descriptors : beyond(r->descriptors, r->first_descriptors);
+    now->descriptors_known = true;
+}
+
 void as_process_tree_read(struct as_process_tree *tree, uint64_t now_ns, bool thorough,
                           struct as_tree_now *now)
 {
@@ -642,11 +700,32 @@ void as_process_tree_read(struct as_process_tree *tree, uint64_t now_ns, bool th
     if (tree->scans && thorough)
         scan(tree, now_ns);
     *now = (struct as_tree_now){.n_alive = tree->n_alive, .cpu_ns = tree->ended_cpu_ns};
+    for (size_t i = 0; i < tree->n_alive; i++)
+        add_row(now, &tree->row[tree->alive[i]], tree->alive[i] == 0);
+}
+
+bool as_process_tree_pss(struct as_process_tree *tree, uint64_t *bytes)
+{
+    char path[PATH_MAX];
+
+    *bytes = 0;
     for (size_t i = 0; i < tree->n_alive; i++) {
-        now->rss_bytes += tree->row[tree->alive[i]].seen.rss_bytes;
-        now->anon_bytes += tree->row[tree->alive[i]].seen.anon_bytes;
-        now->cpu_ns += tree->row[tree->alive[i]].seen.cpu_ns;
+        const struct as_tree_process *p = &tree->row[tree->alive[i]].seen;
+        uint64_t kib;
+
+        if (snprintf(path, sizeof path, "%s/proc/%lld/smaps_rollup", tree->root,
+                     (long long)p->pid) >= (int)sizeof path)
+            return false;
+        if (read_path(path, tree->text, sizeof tree->text) <= 0) {
+            if (errno == ESRCH || errno == ENOENT)
+                continue; /* it has just ended */
+            return false;
+        }
+        if (!as_text_field_u64(tree->text, "Pss", &kib) || kib > UINT64_MAX / 1024)
+            return false;
+        *bytes += kib * 1024;
     }
+    return tree->n_alive > 0;
 }
 
 /* ---- the list ---- */
@@ -687,6 +766,7 @@ int as_process_tree_new(struct as_process_tree **out, const char *root, int64_t 
     t->tick_ns = 1000000000u / (uint64_t)(hz > 0 ? hz : 100);
     t->page_bytes = page > 0 ? (uint64_t)page : 4096;
     t->no_io_wait = why_no_io_wait(root);
+    t->sized = !root[0] && as_process_descriptors_sized();
     if (!add(t, pid, now_ns)) {
         as_process_tree_free(t);
         return as_fail(err, ASSAY_ERR_NOTFOUND, "process %lld is not in /proc: is /proc mounted?",

@@ -22,6 +22,8 @@ struct as_tree_process {
     char name[AS_TREE_NAME_BYTES]; /* its command line, or what it calls itself */
     uint64_t first_ns, last_ns;    /* of the readings that saw it */
     uint64_t memory_ns;            /* of the last reading that saw it hold memory; 0: none */
+    uint64_t caught_ns;            /* of the last that saw it have a handler for SIGINT; 0: none */
+    uint64_t ignored_ns;           /* of the first behind that without one; 0: none */
     bool ended;
     uint32_t cpus;       /* that its first thread may run on, as last seen; 0: unknown */
     const char *runtime; /* AS_RUNTIME_...; NULL: none known */
@@ -36,6 +38,7 @@ struct as_tree_process {
     struct as_fact io_wait_ns;
     struct as_fact run_delay_ns; /* ready to run, without a CPU; of several threads: at least */
     struct as_fact threads_most;
+    struct as_fact descriptors_most; /* files it had open at one time */
 };
 
 /* The tree as a whole, at one reading. */
@@ -44,6 +47,10 @@ struct as_tree_now {
     uint64_t rss_bytes;  /* pages that processes share count in each */
     uint64_t anon_bytes; /* 0: not known of any */
     uint64_t cpu_ns;     /* of every process seen so far, also those that have ended */
+    /* Files open and threads: those of the first process, and what the others have of them more
+     * than when they were first seen, so that processes that come and go change nothing. */
+    uint64_t descriptors, threads;
+    bool descriptors_known;
 };
 
 /* `root` stands before "/proc" ("" usually). */
@@ -57,6 +64,10 @@ void as_process_tree_free(struct as_process_tree *tree);
  * more: peaks, switches, storage, names, children of other threads than the first. */
 void as_process_tree_read(struct as_process_tree *tree, uint64_t now_ns, bool thorough,
                           struct as_tree_now *now);
+
+/* What all of them hold together, shared pages once (PSS): the kernel walks all of their pages for
+ * it, so it costs milliseconds a gigabyte. False when one of them cannot be read. */
+bool as_process_tree_pss(struct as_process_tree *tree, uint64_t *bytes);
 
 /* In the order they were seen; borrowed until the next reading. NULL after the last. */
 const struct as_tree_process *as_process_tree_at(const struct as_process_tree *tree, size_t i);

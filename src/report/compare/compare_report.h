@@ -11,9 +11,10 @@
 
 struct as_diff_report {
     const struct as_diff *diff;
-    const char *broken[2];   /* what is wrong with a run; NULL: nothing */
-    const char *unsteady[2]; /* why a profile was not steady; NULL: it was */
-    size_t top;              /* rows shown; 0: 20 in text, all in JSON */
+    const struct as_target_diff *program; /* of two runs of `assay run`; NULL: they are not */
+    const char *broken[2];                /* what is wrong with a run; NULL: nothing */
+    const char *unsteady[2];              /* why a profile was not steady; NULL: it was */
+    size_t top;                           /* rows shown; 0: 20 in text, all in JSON */
     bool markdown, wide;
 };
 
@@ -23,6 +24,15 @@ AS_MUST_USE int as_diff_page(const struct as_diff_report *report, struct as_out 
 /* Schema "assay.diff". */
 AS_MUST_USE int as_diff_json(const struct as_diff_report *report, struct as_out *out,
                              struct assay_error *err);
+
+/* ---- program_diff.c ---- */
+
+struct as_target_diff;
+struct as_page;
+
+/* Three tables; the member "program" of an object that is open. */
+void as_program_diff_put(const struct as_target_diff *diff, size_t top, struct as_page *page);
+void as_program_diff_json(struct as_json_writer *w, const struct as_target_diff *diff, size_t top);
 
 /* The member "test" of an object that is open. */
 void as_diff_test_json(struct as_json_writer *w, const struct as_diff_test *test);

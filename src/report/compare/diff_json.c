@@ -109,6 +109,8 @@ int as_diff_json(const struct as_diff_report *report, struct as_out *out, struct
     for (size_t i = 0; i < n; i++)
         put_row(&w, &d->row[i]);
     as_json_array_end(&w);
+    if (report->program)
+        as_program_diff_json(&w, report->program, report->top);
     as_json_object_end(&w);
     return as_json_writer_finish(&w, err);
 }

@@ -291,5 +291,7 @@ int as_diff_page(const struct as_diff_report *report, struct as_out *out,
     put_totals(&page, d);
     put_warnings(&page, report);
     put_layers(&page, report);
+    if (report->program)
+        as_program_diff_put(report->program, report->top, &page);
     return as_page_close(&page, err);
 }

@@ -231,7 +231,8 @@ static void put_leaks(struct as_page *page, const struct as_leak_findings *judge
 
 static struct as_watch_view watched(const struct as_report *report)
 {
-    return (struct as_watch_view){report->program, report->findings, report->options->top};
+    return (struct as_watch_view){
+        .target = report->program, .findings = report->findings, .top = report->options->top};
 }
 
 int as_section_memory(const struct as_report *report, struct as_page *page, struct assay_error *err)

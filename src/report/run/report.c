@@ -37,8 +37,8 @@ static void tell_more(const struct as_report *report, struct as_page *page)
 {
     as_out_char(page->out, '\n');
     if (report->program) {
-        as_page_line(page, AS_STYLE_DIM, "more: assay report --top 50 --section heap RUN");
-        as_page_line(page, AS_STYLE_DIM, "      assay report --export-csv DIR RUN");
+        as_page_line(page, AS_STYLE_DIM,
+                     "more: assay report --section all RUN, --top 50, --export-csv DIR");
         return;
     }
     as_page_line(page, AS_STYLE_DIM, "more: assay report --section bottlenecks,memory,leaks RUN");
@@ -96,6 +96,23 @@ static bool is_usual(const struct as_report *report, unsigned i)
     return section[i].usual && report->layers->n_layers > 0 && i != AS_SECTION_CHANNELS;
 }
 
+/* Without a choice a program's own sections are one page: what it used, what limits it, who holds
+ * the memory. */
+static bool is_brief(const struct as_report *report)
+{
+    return report->program && !report->options->sections && !report->options->top;
+}
+
+static bool in_brief(unsigned i)
+{
+    const uint32_t sections = 1u << AS_SECTION_PROGRAM | 1u << AS_SECTION_PROCESSES |
+                              1u << AS_SECTION_HEAP | 1u << AS_SECTION_PRODUCTS |
+                              1u << AS_SECTION_MEMORY | 1u << AS_SECTION_LEAKS |
+                              1u << AS_SECTION_BOTTLENECKS;
+
+    return sections >> i & 1;
+}
+
 int as_report_page(const struct as_report *report, struct as_out *out, const struct as_term *term,
                    struct assay_error *err)
 {
@@ -106,6 +123,11 @@ int as_report_page(const struct as_report *report, struct as_out *out, const str
     as_page_open(&page, out, term, report->options->markdown);
     page.wide = report->options->wide;
     for (unsigned i = 0; i < AS_SECTION_COUNT && rc == ASSAY_OK; i++) {
+        if (is_brief(report) && in_brief(i)) {
+            if (i == AS_SECTION_PROGRAM)
+                as_section_brief(report, &page);
+            continue;
+        }
         if (is_possible(report, i) && (wanted ? wanted >> i & 1 : is_usual(report, i)))
             rc = section[i].print(report, &page, err);
     }

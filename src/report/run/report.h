@@ -120,6 +120,9 @@ void as_span_notes_text(const struct as_run *run, const struct as_span *span, ch
 AS_REPORT_SECTIONS(X)
 #undef X
 
+/* Those of a program that was watched, in short. */
+void as_section_brief(const struct as_report *report, struct as_page *page);
+
 /* ---- report_json_parts ---- */
 
 void as_json_health(struct as_json_writer *w, const struct as_layers *layers);

@@ -135,8 +135,10 @@ int as_section_summary(const struct as_report *report, struct as_page *page,
     put_where(report, page);
     if (report->program && report->options->sections &&
         !(report->options->sections >> AS_SECTION_PROGRAM & 1))
-        as_watch_put_summary(
-            &(struct as_watch_view){report->program, report->findings, report->options->top}, page);
+        as_watch_put_summary(&(struct as_watch_view){.target = report->program,
+                                                     .findings = report->findings,
+                                                     .top = report->options->top},
+                             page);
     if (report->program && report->layers->n_layers == 0)
         return ASSAY_OK; /* its own section tells */
     put_totals(report, page);

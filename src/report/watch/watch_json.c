@@ -166,6 +166,8 @@ static void put_products(struct as_json_writer *w, const struct as_target *p)
     as_json_kv_f64(w, "wall_share", p->gemm_time_share);
     as_json_kv_u64(w, "calls_not_counted", p->gemm_unplaced);
     as_json_kv_text(w, "why", p->gemm_why); /* products may have gone by unseen */
+    as_json_kv_text(w, "openblas_core", p->gemm_core);
+    as_json_kv_text(w, "cpu_vectors", p->cpu_vectors);
     as_json_kv_array(w, "calls");
     for (size_t i = 0; i < p->n_gemm; i++) {
         const struct as_gemm_calls *c = &p->gemm[i];
@@ -213,9 +215,14 @@ static void put_growth(struct as_json_writer *w, const struct as_target_findings
         as_json_kv_text(w, "verdict", as_growth_verdict_name(g->verdict));
         as_json_kv_u64(w, "readings", g->readings);
         as_json_kv_u64(w, "readings_judged", g->judged);
-        as_json_kv_f64(w, g->per_iteration ? "bytes_per_iteration" : "bytes_per_second", g->rate);
+        as_json_kv_f64(w,
+                       g->counts          ? "count_per_second"
+                       : g->per_iteration ? "bytes_per_iteration"
+                                          : "bytes_per_second",
+                       g->rate);
         as_json_kv_f64(w, g->per_iteration ? "iterations" : "seconds", g->length);
-        AS_JSON_FIELDS(w, g, net_bytes, stopped_seconds, p_value, seconds_to_exhaustion);
+        as_json_kv_f64(w, g->counts ? "net_count" : "net_bytes", g->net_bytes);
+        AS_JSON_FIELDS(w, g, stopped_seconds, p_value, seconds_to_exhaustion);
         as_json_kv_text(w, "exhausts", g->headroom_of);
         as_json_kv_text(w, "exhaustion_why", g->headroom_why);
         as_json_kv_text(w, "text", g->text);
@@ -269,6 +276,8 @@ static void put_all_series(struct as_json_writer *w, const struct as_target *tar
     put_series(w, "anonymous", "bytes", &target->anon);
     put_series(w, "heap_live", "bytes", &target->heap_live);
     put_series(w, "processors_busy", "processors", &target->cpu);
+    put_series(w, "descriptors", "count", &target->descriptors);
+    put_series(w, "threads", "count", &target->threads);
     as_json_object_end(w);
 }
 

@@ -32,10 +32,14 @@ struct as_watch_view {
     const struct as_target *target;
     const struct as_target_findings *findings;
     size_t top; /* 0: what suits the list */
+    bool brief; /* what it used, what limits it, who holds the memory: the page without a choice */
 };
 
 /* What stands before an item: Markdown makes lists of all lines by itself. */
 const char *as_watch_bullet(struct as_page *page);
+
+/* All of it in at most 60 lines of 80 columns: the page when nothing was chosen. */
+void as_watch_put_brief(const struct as_watch_view *view, struct as_page *page);
 
 /* Each prints one part with its heading; nothing when there is nothing to tell. */
 void as_watch_put_summary(const struct as_watch_view *view, struct as_page *page);

@@ -9,7 +9,8 @@ typedef void (*put_fn)(const struct as_watch_view *view, struct as_page *page);
 static int put(const struct as_report *report, struct as_page *page, enum as_report_section section,
                put_fn print)
 {
-    const struct as_watch_view view = {report->program, report->findings, report->options->top};
+    const struct as_watch_view view = {
+        .target = report->program, .findings = report->findings, .top = report->options->top};
 
     if (report->program)
         print(&view, page);
@@ -22,7 +23,8 @@ static int put(const struct as_report *report, struct as_page *page, enum as_rep
 int as_section_program(const struct as_report *report, struct as_page *page,
                        struct assay_error *err)
 {
-    const struct as_watch_view view = {report->program, report->findings, report->options->top};
+    const struct as_watch_view view = {
+        .target = report->program, .findings = report->findings, .top = report->options->top};
     int rc = put(report, page, AS_SECTION_PROGRAM, as_watch_put_summary);
 
     (void)err;
@@ -49,4 +51,12 @@ int as_section_products(const struct as_report *report, struct as_page *page,
 {
     (void)err;
     return put(report, page, AS_SECTION_PRODUCTS, as_watch_put_gemm);
+}
+
+void as_section_brief(const struct as_report *report, struct as_page *page)
+{
+    const struct as_watch_view view = {
+        .target = report->program, .findings = report->findings, .brief = true};
+
+    as_watch_put_brief(&view, page);
 }

@@ -11,6 +11,7 @@
 #include "report/page/page.h"
 #include "report/watch/watch_report.h"
 
+#define BRIEF           3u /* of each, on the page without a choice */
 #define USUAL_PROCESSES 15u
 #define USUAL_SITES     10u
 #define USUAL_MAPPINGS  5u
@@ -22,7 +23,7 @@
 
 static size_t rows_of(const struct as_watch_view *view, size_t usual, size_t n)
 {
-    size_t most = view->top ? view->top : usual;
+    size_t most = view->top ? view->top : view->brief && usual > BRIEF ? BRIEF : usual;
 
     return most < n ? most : n;
 }
@@ -172,11 +173,23 @@ void as_watch_put_processes(const struct as_watch_view *view, struct as_page *pa
 
 /* ---- heap ---- */
 
+static void put_peak(const struct as_target *p, struct as_page *page)
+{
+    const struct as_heap_totals *h = &p->heap;
+    char n[AS_TEXT_HUMAN], blocks[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN], slack[AS_TEXT_HUMAN];
+
+    as_text_bytes(peak, (double)h->peak_bytes);
+    as_text_bytes(slack, (double)h->peak_slack_bytes);
+    as_text_bytes(n, (double)h->live_bytes);
+    as_text_count(blocks, h->live_blocks);
+    as_page_line(page, AS_STYLE_NONE, "peak %s (up to %s lower); live at the end %s in %s blocks",
+                 peak, slack, n, blocks);
+}
+
 static void put_totals(const struct as_target *p, struct as_page *page)
 {
     const struct as_heap_totals *h = &p->heap;
-    char n[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], freed[AS_TEXT_HUMAN],
-        slack[AS_TEXT_HUMAN];
+    char n[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], freed[AS_TEXT_HUMAN];
     double temporary = 0;
 
     for (size_t i = 0; i < p->n_places; i++)
@@ -192,12 +205,7 @@ static void put_totals(const struct as_target *p, struct as_page *page)
     as_text_percent(rate, h->allocations ? temporary / (double)h->allocations : AS_UNKNOWN);
     as_page_line(page, AS_STYLE_NONE,
                  "%s temporary: freed before their thread allocated again (%s)", n, rate);
-    as_text_bytes(bytes, (double)h->peak_bytes);
-    as_text_bytes(slack, (double)h->peak_slack_bytes);
-    as_text_bytes(n, (double)h->live_bytes);
-    as_text_count(rate, h->live_blocks);
-    as_page_line(page, AS_STYLE_NONE, "peak %s (up to %s lower); live at the end %s in %s blocks",
-                 bytes, slack, n, rate);
+    put_peak(p, page);
     if (h->mapped_live_bytes) {
         as_text_bytes(n, (double)h->mapped_live_bytes);
         as_page_line(page, AS_STYLE_NONE,
@@ -448,7 +456,7 @@ static void tell_unwatched(const struct as_target *p, struct as_page *page)
     as_text_bytes(bytes, (double)r->peak_rss_bytes.value);
     as_page_line(page, AS_STYLE_WARN,
                  "the largest process is not in it: %.80s (pid %lld, peak %s); --follow watches "
-                 "children and programs started by exec",
+                 "children",
                  as_page_name(page, r->name), (long long)r->pid, bytes);
 }
 
@@ -466,6 +474,12 @@ void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page)
     if (p->heap_why)
         as_page_line(page, AS_STYLE_WARN, "watched in part: %s", as_page_name(page, p->heap_why));
     tell_unwatched(p, page);
+    if (view->brief) {
+        put_peak(p, page);
+        put_sites(view, page);
+        tell_sites(p, page);
+        return;
+    }
     put_totals(p, page);
     put_sites(view, page);
     put_mappings(view, page);
@@ -475,6 +489,14 @@ void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page)
 }
 
 /* ---- matrix products ---- */
+
+static bool has_drivers(const struct as_target *p)
+{
+    for (size_t i = 0; i < p->n_gemm; i++)
+        if (as_gemm_is_driver(&p->gemm[i]))
+            return true;
+    return false;
+}
 
 void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
 {
@@ -497,7 +519,8 @@ void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
 
     if (p->n_gemm == 0 && !p->gemm_why)
         return;
-    as_page_heading(page, "GEMM calls", p->n_gemm ? "by total time of the calls" : NULL);
+    as_page_heading(page, has_drivers(p) ? "GEMM and LAPACK calls" : "GEMM calls",
+                    p->n_gemm ? "by total time of the calls" : NULL);
     if (p->gemm_why)
         as_page_line(page, AS_STYLE_DIM, "%s", as_page_name(page, p->gemm_why));
     if (p->n_gemm == 0)

@@ -9,7 +9,8 @@
 #include "base/units.h"
 #include "report/watch/watch_report.h"
 
-#define SPARK_MOST 60u
+#define SPARK_MOST   60u
+#define BRIEF_CAUSES 2u
 
 /* "-" for a fact that is not known. */
 static const char *fact_count(char out[AS_TEXT_HUMAN], struct as_fact fact)
@@ -83,7 +84,7 @@ static void put_end(const struct as_target *p, struct as_page *page)
 
 static void put_peaks(struct as_page *page, const struct as_target *p)
 {
-    char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN];
+    char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN], c[AS_TEXT_HUMAN];
 
     if (p->peak_rss_bytes.why)
         as_page_pair(page, AS_STYLE_DIM, "peak memory", "unknown: %s",
@@ -94,8 +95,10 @@ static void put_peaks(struct as_page *page, const struct as_target *p)
                      p->peak_from ? as_page_name(page, p->peak_from) : "");
     else
         as_page_pair(page, AS_STYLE_NONE, "peak memory",
-                     "%s of the largest process, %s of all, sampled",
-                     fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes));
+                     "%s of the largest process, %s of all, sampled%s%s",
+                     fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes),
+                     p->tree_peak_pss_bytes.why ? "" : "; shared pages once: ",
+                     p->tree_peak_pss_bytes.why ? "" : fact_bytes(c, p->tree_peak_pss_bytes));
 }
 
 static void put_figures(const struct as_watch_view *view, struct as_page *page)
@@ -114,6 +117,12 @@ static void put_figures(const struct as_watch_view *view, struct as_page *page)
                        p->processors > 1 ? "s" : "");
     as_page_pair(page, AS_STYLE_NONE, "CPU utilization", "%s%s", of, cpus);
     put_peaks(page, p);
+    if (view->brief) { /* the others are in what is said of bottlenecks */
+        as_page_pair(page, AS_STYLE_NONE, "disk I/O", "%s read, %s written",
+                     fact_bytes(a, p->read_bytes), fact_bytes(b, p->written_bytes));
+        page->pair_width = 0;
+        return;
+    }
     as_page_pair(page, AS_STYLE_NONE, "page faults", "%s minor, %s major",
                  fact_count(a, p->minor_faults), fact_count(b, p->major_faults));
     as_page_pair(page, AS_STYLE_NONE, "context switches", "%s voluntary, %s involuntary",
@@ -136,7 +145,7 @@ void as_watch_put_summary(const struct as_watch_view *view, struct as_page *page
     as_page_cut_line(page, AS_STYLE_NONE, "%s", as_page_name(page, command));
     put_end(p, page);
     put_figures(view, page);
-    if (f->verdict >= AS_GROWTH_RETURNED)
+    if (f->verdict >= AS_GROWTH_RETURNED && !view->brief)
         as_page_line(page, AS_STYLE_WARN, "%s: %s", f->headline,
                      as_page_name(page, f->verdict_text));
     if (p->passed_over)
@@ -222,27 +231,30 @@ void as_watch_put_memory(const struct as_watch_view *view, struct as_page *page)
 void as_watch_put_leaks(const struct as_watch_view *view, struct as_page *page)
 {
     static const enum as_style style[] = {
-        [AS_GROWTH_UNKNOWN] = AS_STYLE_DIM,
-        [AS_GROWTH_NONE] = AS_STYLE_GOOD,
-        [AS_GROWTH_RETURNED] = AS_STYLE_WARN,
+        [AS_GROWTH_UNKNOWN] = AS_STYLE_DIM,  [AS_GROWTH_NONE] = AS_STYLE_GOOD,
+        [AS_GROWTH_STOPPED] = AS_STYLE_GOOD, [AS_GROWTH_RETURNED] = AS_STYLE_WARN,
         [AS_GROWTH_FOUND] = AS_STYLE_BAD,
     };
     const struct as_target_findings *f = view->findings;
-    size_t most = view->top ? view->top : 5;
+    bool known = f->verdict == AS_GROWTH_FOUND || f->verdict == AS_GROWTH_RETURNED;
+    size_t most = view->top ? view->top : !view->brief ? 5 : known ? 2 : 0;
 
-    as_page_heading(page, "Leaks", "memory that grows and is not freed");
+    as_page_heading(page, "Leaks", "memory, descriptors and threads that are kept");
     /* What the growth is stands below, each series by itself. */
     as_page_line(page, style[f->verdict], "%s", f->headline);
     for (size_t i = 0; i < f->n_growths; i++)
-        as_page_line(page, AS_STYLE_NONE, "%s%s", as_watch_bullet(page), f->growth[i].text);
+        if (!view->brief || f->growth[i].verdict == AS_GROWTH_FOUND)
+            as_page_line(page, AS_STYLE_NONE, "%s%s", as_watch_bullet(page), f->growth[i].text);
     for (size_t i = 0; i < f->n_growing && i < most; i++)
         as_page_line(page, AS_STYLE_NONE, "%s%s", as_watch_bullet(page),
                      as_page_name(page, f->growing[i].text));
     if (f->mapping_text)
         as_page_line(page, AS_STYLE_NONE, "%s%s", as_watch_bullet(page),
                      as_page_name(page, f->mapping_text));
-    if (f->n_growing > most)
+    if (f->n_growing > most && most)
         as_page_line(page, AS_STYLE_DIM, "%zu more sites grow", f->n_growing - most);
+    if (view->brief)
+        return;
     if (f->live_text)
         as_page_line(page, AS_STYLE_NONE, "%s", f->live_text);
     else if (!view->target->heap_known && view->target->heap_why)
@@ -255,11 +267,15 @@ void as_watch_put_leaks(const struct as_watch_view *view, struct as_page *page)
 void as_watch_put_bottlenecks(const struct as_watch_view *view, struct as_page *page)
 {
     const struct as_target_findings *f = view->findings;
+    size_t most = f->verdict == AS_GROWTH_FOUND ? 1 : BRIEF_CAUSES; /* a leak takes room, too */
+    size_t shown = view->brief && f->n_causes > most ? most : f->n_causes;
 
     as_page_heading(page, "Bottlenecks", "what limits the program");
     if (f->n_causes == 0)
         as_page_line(page, AS_STYLE_NONE, "no bottleneck found");
-    as_page_findings(page, NULL, f->cause, f->n_causes);
+    as_page_findings(page, NULL, f->cause, shown);
+    if (shown < f->n_causes)
+        as_page_line(page, AS_STYLE_DIM, "%zu more: --section bottlenecks", f->n_causes - shown);
 }
 
 /* ---- the cost of watching ---- */
@@ -276,11 +292,25 @@ void as_watch_put_cost(const struct as_watch_view *view, struct as_page *page)
     as_page_line(page, AS_STYLE_DIM,
                  "watching from outside: %s of one CPU, %llu sample%s, one every %s", share,
                  (unsigned long long)p->readings, p->readings == 1 ? "" : "s", every);
-    if (!p->heap_known)
+    if (!p->heap_known || view->brief)
         return;
     as_text_bytes(own, (double)p->heap.own_bytes + (double)p->heap.share_bytes);
     as_page_line(page, AS_STYLE_DIM,
                  "inside the program: %s of counters and a table of live blocks, beside the heap; "
                  "RSS is shown without it",
                  own);
+}
+
+/* ---- all of it in short ---- */
+
+void as_watch_put_brief(const struct as_watch_view *view, struct as_page *page)
+{
+    as_watch_put_summary(view, page);
+    as_watch_put_bottlenecks(view, page);
+    as_watch_put_leaks(view, page);
+    as_watch_put_heap(view, page);
+    as_watch_put_gemm(view, page);
+    if (view->target->n_processes > 1)
+        as_watch_put_processes(view, page);
+    as_watch_put_cost(view, page);
 }

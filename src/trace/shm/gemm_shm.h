@@ -9,55 +9,23 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "trace/shm/gemm_names.h"
 #include "trace/shm/target_shm.h"
 
-#define AS_GEMM_SLOTS    32768u
-#define AS_GEMM_ENTRIES  15360u
-#define AS_GEMM_MAX_DIMS 6u
-#define AS_GEMM_DIM_LATE UINT64_MAX /* a dimension that is only known when the primitive runs */
-
-/* Functions of a BLAS: id, name, how it is called, type of alpha and beta, type of the elements,
- * bits that are read of its integers. The names without 64_ may have integers of 64 bits too: the
- * low half of those is the same number. */
-#define AS_GEMM_BLAS(X)                                                                            \
-    X(CBLAS_SGEMM, cblas_sgemm, CBLAS_GEMM, float, F32, 32)                                        \
-    X(CBLAS_DGEMM, cblas_dgemm, CBLAS_GEMM, double, F64, 32)                                       \
-    X(CBLAS_CGEMM, cblas_cgemm, CBLAS_GEMM, as_gemm_pointer, C64, 32)                              \
-    X(CBLAS_ZGEMM, cblas_zgemm, CBLAS_GEMM, as_gemm_pointer, C128, 32)                             \
-    X(CBLAS_SGEMV, cblas_sgemv, CBLAS_GEMV, float, F32, 32)                                        \
-    X(CBLAS_DGEMV, cblas_dgemv, CBLAS_GEMV, double, F64, 32)                                       \
-    X(CBLAS_CGEMV, cblas_cgemv, CBLAS_GEMV, as_gemm_pointer, C64, 32)                              \
-    X(CBLAS_ZGEMV, cblas_zgemv, CBLAS_GEMV, as_gemm_pointer, C128, 32)                             \
-    X(CBLAS_SSYRK, cblas_ssyrk, CBLAS_SYRK, float, F32, 32)                                        \
-    X(CBLAS_DSYRK, cblas_dsyrk, CBLAS_SYRK, double, F64, 32)                                       \
-    X(SGEMM, sgemm_, FORTRAN_GEMM, float, F32, 32)                                                 \
-    X(DGEMM, dgemm_, FORTRAN_GEMM, double, F64, 32)                                                \
-    X(CGEMM, cgemm_, FORTRAN_GEMM, float, C64, 32)                                                 \
-    X(ZGEMM, zgemm_, FORTRAN_GEMM, double, C128, 32)                                               \
-    X(SGEMV, sgemv_, FORTRAN_GEMV, float, F32, 32)                                                 \
-    X(DGEMV, dgemv_, FORTRAN_GEMV, double, F64, 32)                                                \
-    X(CGEMV, cgemv_, FORTRAN_GEMV, float, C64, 32)                                                 \
-    X(ZGEMV, zgemv_, FORTRAN_GEMV, double, C128, 32)                                               \
-    X(SSYRK, ssyrk_, FORTRAN_SYRK, float, F32, 32)                                                 \
-    X(DSYRK, dsyrk_, FORTRAN_SYRK, double, F64, 32)                                                \
-    X(CBLAS_SGEMM64, cblas_sgemm64_, CBLAS_GEMM, float, F32, 64)                                   \
-    X(CBLAS_DGEMM64, cblas_dgemm64_, CBLAS_GEMM, double, F64, 64)                                  \
-    X(CBLAS_CGEMM64, cblas_cgemm64_, CBLAS_GEMM, as_gemm_pointer, C64, 64)                         \
-    X(CBLAS_ZGEMM64, cblas_zgemm64_, CBLAS_GEMM, as_gemm_pointer, C128, 64)                        \
-    X(CBLAS_SGEMV64, cblas_sgemv64_, CBLAS_GEMV, float, F32, 64)                                   \
-    X(CBLAS_DGEMV64, cblas_dgemv64_, CBLAS_GEMV, double, F64, 64)                                  \
-    X(CBLAS_SSYRK64, cblas_ssyrk64_, CBLAS_SYRK, float, F32, 64)                                   \
-    X(CBLAS_DSYRK64, cblas_dsyrk64_, CBLAS_SYRK, double, F64, 64)                                  \
-    X(SGEMM64, sgemm_64_, FORTRAN_GEMM, float, F32, 64)                                            \
-    X(DGEMM64, dgemm_64_, FORTRAN_GEMM, double, F64, 64)                                           \
-    X(SGEMV64, sgemv_64_, FORTRAN_GEMV, float, F32, 64)                                            \
-    X(DGEMV64, dgemv_64_, FORTRAN_GEMV, double, F64, 64)
+#define AS_GEMM_SLOTS      32768u
+#define AS_GEMM_ENTRIES    15360u
+#define AS_GEMM_MAX_DIMS   6u
+#define AS_GEMM_CORE_BYTES 32u
+#define AS_GEMM_DIM_LATE   UINT64_MAX /* a dimension that is only known when the primitive runs */
 
 enum as_gemm_function {
 #define X(id, name, form, scalar, dtype, bits) AS_GEMM_##id,
     AS_GEMM_BLAS(X)
 #undef X
-        AS_GEMM_DNNL_SGEMM,
+#define X(id, name, form, dtype, bits) AS_GEMM_##id,
+        AS_GEMM_LAPACK(X)
+#undef X
+            AS_GEMM_DNNL_SGEMM,
     AS_GEMM_DNNL_PRIMITIVE,
     AS_GEMM_FUNCTION_COUNT
 };
@@ -123,13 +91,17 @@ enum as_gemm_tensor { AS_GEMM_SRC, AS_GEMM_WEIGHTS, AS_GEMM_DST, AS_GEMM_TENSOR_
 #define AS_GEMM_A_TRANSPOSED 1u
 #define AS_GEMM_B_TRANSPOSED 2u
 
-/* What makes two calls the same. Products have m, n, k and batch; primitives have dimensions. */
+/* Of a LAPACK driver: nothing but values was asked for, no vectors. */
+#define AS_GEMM_VALUES_ONLY 4u
+
+/* What makes two calls the same. Products have m, n, k and batch; primitives have dimensions; of
+ * LAPACK's functions m and n are those of the matrix, and k is the number of right sides. */
 struct as_gemm_key {
     uint16_t function;  /* enum as_gemm_function */
     uint16_t kind;      /* AS_GEMM_PRIMITIVES */
     uint16_t dtype;     /* enum as_gemm_dtype */
     uint8_t pass;       /* enum as_gemm_pass */
-    uint8_t transposed; /* bits of AS_GEMM_A_TRANSPOSED */
+    uint8_t transposed; /* bits of AS_GEMM_A_TRANSPOSED, AS_GEMM_VALUES_ONLY */
     uint8_t n_dims[3];  /* by enum as_gemm_tensor; more than AS_GEMM_MAX_DIMS: not written down */
     uint8_t unused[5];  /* 0: keys are compared whole */
     uint64_t m, n, k, batch;
@@ -148,7 +120,8 @@ struct as_gemm_header {
     _Atomic uint64_t n_entries; /* handed out; may pass AS_GEMM_ENTRIES */
     _Atomic uint64_t unplaced;  /* calls for whose shape there was no room */
     _Atomic uint64_t unplaced_ns;
-    uint64_t unused[5];
+    char core[AS_GEMM_CORE_BYTES]; /* what an OpenBLAS has kernels for; "": not known */
+    uint64_t unused;
 };
 
 struct as_gemm_shm {

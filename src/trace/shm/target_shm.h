@@ -29,6 +29,7 @@
  * out of it again, unless children shall be followed. */
 #define AS_SHM_ENV_FOLDER  "ASSAY_SHARE" /* folder for the files, mode 0700, absolute */
 #define AS_SHM_ENV_OPTIONS "ASSAY_WATCH" /* words between commas: heap, stacks, gemm, follow */
+#define AS_SHM_ENV_PAD     "ASSAY_PAD"   /* so that an even number of variables is taken out */
 
 enum as_shm_state {
     AS_SHM_EMPTY = 0,
@@ -37,6 +38,8 @@ enum as_shm_state {
     AS_SHM_EXECED = 3, /* the process has become another program */
     AS_SHM_QUIET = 4   /* it runs, but forbids itself system calls: nothing is counted any more */
 };
+
+#define AS_SHM_WHY_BYTES 128
 
 struct as_shm_header {
     uint64_t magic;
@@ -55,13 +58,17 @@ struct as_shm_header {
     _Atomic uint64_t table_bytes;      /* of the table of live blocks: resident, and ours */
     _Atomic uint64_t peak_table_bytes; /* the same, when its rss was last seen to be a new peak */
     _Atomic uint64_t peak_seen_bytes;  /* that rss */
+    char exec_why[AS_SHM_WHY_BYTES];   /* why it does not go along into that program; "": it does */
+    _Atomic uint64_t exit_live_bytes;  /* of the heap, when it called exit() or left main */
 };
 
 enum as_shm_watch {
     AS_WATCH_HEAP = 0,
     AS_WATCH_STACKS = 1,
     AS_WATCH_GEMM = 2,
-    AS_WATCH_FOLLOW = 3
+    AS_WATCH_FOLLOW = 3,
+    AS_WATCH_EXEC = 4,  /* it goes along into the program that its process has become */
+    AS_WATCH_LOCKED = 5 /* it is quiet since the program locked its memory under a limit */
 };
 
 /* The name of the file of a process: "<pid>.share" beneath the folder; "<pid>.<n>.share" for the

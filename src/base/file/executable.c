@@ -1,8 +1,9 @@
-/* probe/symbols/executable.c - whether a library can be put into a program, from the program's
+/* base/file/executable.c - whether a library can be put into a program, from the program's
  * file. Only 64-bit little-endian ELF is looked into: anything else is another machine's here. */
-#include "probe/symbols/executable.h"
+#include "base/file/executable.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -14,7 +15,6 @@
 
 #include "base/cursor.h"
 #include "base/file/file_open.h"
-#include "base/file/file_read.h"
 #include "base/units.h"
 
 enum { HEAD_BYTES = 4096, MAX_SEGMENTS = 128, MAX_DYNAMIC = 512, MAX_SCRIPTS = 5 };
@@ -45,12 +45,18 @@ struct image {
 /* As much as there is, up to `size`. */
 static size_t read_at(int fd, uint64_t offset, void *out, size_t size)
 {
-    ssize_t n;
+    size_t n = 0;
 
-    if (offset > INT64_MAX)
-        return 0;
-    n = as_pread_some(fd, out, size, offset);
-    return n > 0 ? (size_t)n : 0;
+    while (n < size && offset + n <= INT64_MAX) {
+        ssize_t got = pread(fd, (char *)out + n, size - n, (off_t)(offset + n));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    return n;
 }
 
 /* A text that NUL ends within its room; "" when it does not. */

@@ -1,7 +1,7 @@
-/* probe/symbols/executable.h - whether a library can be put into a program, from the program's
+/* base/file/executable.h - whether a library can be put into a program, from the program's
  * file. The file is hostile: nothing in it is believed without a check. */
-#ifndef AS_PROBE_SYMBOLS_EXECUTABLE_H
-#define AS_PROBE_SYMBOLS_EXECUTABLE_H
+#ifndef AS_BASE_FILE_EXECUTABLE_H
+#define AS_BASE_FILE_EXECUTABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
