@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "trace/record/run_claim.h"
+#include "trace/run/run_path.h"
 
 #define MOST_RECORDERS 8
 #define CALLS          500
@@ -179,6 +180,59 @@ static void files_are_their_owners_alone(void **state)
     umask(022);
 }
 
+#define NOBODY 65534
+
+static void give_away(const char *name)
+{
+    assert_int_equal(chown(name, NOBODY, NOBODY), 0);
+    assert_int_equal(chmod(name, 0666), 0);
+}
+
+/* In a folder where everybody may write: a planted file would choose who reads the recording. */
+static void what_another_user_put_there_is_no_older_run(void **state)
+{
+    static const char *const planted[] = {"run.assay", "run.assay.ring"};
+    static const char *const text[] = {"ASSAYRUN of another user", "ASSAYRNG of another user"};
+    struct assay_error err;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* nobody else can be played */
+    for (size_t i = 0; i < 2; i++) {
+        put_file(planted[i], text[i]);
+        give_away(planted[i]);
+        assert_int_equal(assay_session_open("run.assay", NULL, &err), ASSAY_ERR_IO);
+        assert_non_null(strstr(err.msg, planted[i]));
+        assert_non_null(strstr(err.msg, "belongs to another user"));
+        expect_file(planted[i], text[i]);
+        assert_int_equal(rec_files(true), 1);
+    }
+    put_file("run.assay", "");
+    give_away("run.assay");
+    assert_int_equal(assay_session_open("run.assay", NULL, &err), ASSAY_ERR_IO);
+}
+
+/* The same for a run that is made at once. */
+static void a_run_made_at_once_takes_no_mode_of_another_user(void **state)
+{
+    struct assay_error err;
+    char temp[PATH_MAX];
+    int fd;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    put_file("run.assay", "ASSAYRUN of another user");
+    give_away("run.assay");
+    assert_int_equal(as_run_path_check("run.assay", &err), ASSAY_ERR_IO);
+    fd = as_run_path_create(temp, sizeof temp, "run.assay", &err);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(as_run_path_publish(temp, "run.assay", &err), ASSAY_ERR_IO);
+    assert_non_null(strstr(err.msg, "belongs to another user"));
+    expect_file("run.assay", "ASSAYRUN of another user");
+}
+
 static void a_lost_name_is_reported_at_the_end(void **state)
 {
     struct assay_error err;
@@ -326,6 +380,8 @@ int main(void)
         RECORDED(the_ring_of_an_older_run_stays_with_it),
         RECORDED(a_child_takes_the_next_free_name),
         RECORDED(files_are_their_owners_alone),
+        RECORDED(what_another_user_put_there_is_no_older_run),
+        RECORDED(a_run_made_at_once_takes_no_mode_of_another_user),
         RECORDED(a_lost_name_is_reported_at_the_end),
         RECORDED(the_program_cannot_drop_the_lock),
         RECORDED(of_many_recorders_one_has_the_path),

@@ -2,9 +2,10 @@
  * under a name that nobody can guess, put on the disk, and then takes its place in one step. Until
  * then, and after every failure, what stood there before is untouched and nothing is left over.
  *
- * A new file is for its owner alone (mode 0600); one that replaces another keeps that one's mode. A
- * symbolic link is never followed or replaced, except one to a device or a pipe that root or we
- * made, as /dev/stdout is. What may be replaced is for file_guard.h to say. */
+ * A new file is for its owner alone (mode 0600); one that replaces another of the same owner keeps
+ * that one's mode and group. A symbolic link is never followed or replaced, except one to a device
+ * or a pipe that root or we made, as /dev/stdout is; a pipe that has a name must be root's or ours
+ * itself. What may be replaced is for file_guard.h to say. */
 #ifndef AS_BASE_FILE_NEW_FILE_H
 #define AS_BASE_FILE_NEW_FILE_H
 

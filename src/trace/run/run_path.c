@@ -46,8 +46,19 @@ bool as_run_path_is_recorded(const char *path)
            as_run_claim_is_recorded(AT_FDCWD, ring, &pid);
 }
 
+static int refuse_owner(const char *path, struct assay_error *err)
+{
+    return as_fail(err, ASSAY_ERR_IO,
+                   "%s belongs to another user; remove it or choose another name", path);
+}
+
+/* What another user put there is no older run of ours. */
 int as_run_path_check(const char *path, struct assay_error *err)
 {
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && st.st_uid != geteuid())
+        return refuse_owner(path, err);
     return as_run_claim_check(AT_FDCWD, path, path, err);
 }
 
@@ -125,16 +136,37 @@ static void set_mode(const char *path, mode_t mode)
     close(fd);
 }
 
+/* The owner of a file we just made is who we are to this file system. */
+static int check_owner(const char *temp, const struct stat *there, const char *path,
+                       struct assay_error *err)
+{
+    struct stat st;
+
+    if (lstat(temp, &st) != 0)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s in place", path);
+    if (st.st_uid != there->st_uid)
+        return refuse_owner(path, err);
+    if (!S_ISREG(there->st_mode))
+        return as_fail(err, ASSAY_ERR_IO, "cannot write %s: it is not a regular file", path);
+    return ASSAY_OK;
+}
+
 int as_run_path_publish(const char *temp, const char *path, struct assay_error *err)
 {
     char ring[PATH_MAX], old[PATH_MAX], old_ring[PATH_MAX];
+    bool there;
     struct stat st;
+    int rc;
 
     if (!as_run_path_ring(ring, sizeof ring, path) ||
         !as_run_old_name(old, sizeof old, AT_FDCWD, path) ||
         !as_run_path_ring(old_ring, sizeof old_ring, old))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
-    if (lstat(path, &st) == 0 && st.st_size > 0) {
+    there = lstat(path, &st) == 0;
+    rc = there ? check_owner(temp, &st, path, err) : ASSAY_OK;
+    if (rc < 0)
+        return rc;
+    if (there && st.st_size > 0) {
         keep_ring(path, ring, old_ring); /* there is one only when the older program was killed */
         if (rename(path, old) != 0)
             return as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the older run as %s", old);
