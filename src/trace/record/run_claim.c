@@ -43,22 +43,10 @@ static bool belong_together(int folder, const char *a, const char *b)
            memcmp(id, other, sizeof id) == 0;
 }
 
-/* The lock names the process only where it is of the kind that older versions took. */
-static bool is_live(int fd, long *pid)
-{
-    struct as_ring_header header = {0};
-
-    if (!as_quiet_is_locked(fd, pid))
-        return false;
-    if (*pid == 0 && as_quiet_read(fd, &header, sizeof header, 0) == (ssize_t)sizeof header)
-        *pid = (long)header.pid;
-    return true;
-}
-
 bool as_run_claim_is_recorded(int folder, const char *ring, long *pid)
 {
     int fd = as_quiet_open(folder, ring, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-    bool live = fd >= 0 && is_live(fd, pid);
+    bool live = fd >= 0 && as_ring_is_recorded(fd, pid);
 
     as_quiet_close(&fd);
     return live;
@@ -225,7 +213,7 @@ static int open_for_lock(const struct as_run_claim *c, long *pid)
         errno = EEXIST;
         return -1;
     }
-    if (is_live(fd, pid)) {
+    if (as_ring_is_recorded(fd, pid)) {
         as_quiet_close(&fd);
         errno = EAGAIN;
         return -1;
