@@ -138,7 +138,7 @@ done
 faults() {
     name=$1 out=$2
     shift 2
-    for call in write:ENOSPC fsync:EIO linkat:EIO renameat:EIO renameat2:EIO openat:EMFILE fchmod:EPERM; do
+    for call in write:ENOSPC fsync:EIO linkat:EIO renameat:EIO renameat2:EIO $opening fchmod:EPERM; do
         error=${call#*:} call=${call%:*}
         # The places of the calls that have to do with the output: all but those before the folder is opened.
         case $call in
@@ -149,7 +149,7 @@ faults() {
         echo older >"$out"
         for place in $places; do
             echo older >"$out"
-            strace -qq -o "$tmp/strace.out" -e trace="$call" -e inject="$call:error=$error:when=$place" "$assay" "$@" \
+            strace -f -qq -o "$tmp/strace.out" -e trace="$call" -e inject="$call:error=$error:when=$place" "$assay" "$@" \
                 >"$tmp/printed" 2>"$tmp/err"
             got=$?
             grep -q INJECTED "$tmp/strace.out" || continue
@@ -167,12 +167,20 @@ faults() {
     done
 }
 n_faults=0
+opening=openat:EMFILE
 mkdir "$tmp/csv"
 faults report "$tmp/f.txt" report -q -o "$tmp/f.txt" "$run"
-faults inspect "$tmp/f.json" inspect -q --json -o "$tmp/f.json" "$model"
+faults inspect "$tmp/f.json" inspect -q --json --no-sandbox -o "$tmp/f.json" "$model"
 faults export "$tmp/f.trace" export -q --to chrome-trace -o "$tmp/f.trace" "$run"
 faults zoo "$tmp/f.bin" zoo mlp --to onnx -q -o "$tmp/f.bin"
+faults graph "$tmp/f.svg" inspect -q --no-sandbox --graph "$tmp/f.svg" "$model"
+# Confined, another process puts outputs in place. One that cannot be opened early is opened later, as ever.
+opening=
+faults inspect "$tmp/f.json" inspect -q --json -o "$tmp/f.json" "$model"
 faults graph "$tmp/f.svg" inspect -q --graph "$tmp/f.svg" "$model"
+check "an output that cannot be opened early is written" sh -c "strace -qq -o '$tmp/strace.out' -e trace=openat \
+    -e inject=openat:error=EMFILE:when=\$(strace -qq -e trace=openat '$assay' inspect -q -o '$tmp/late' '$model' 2>&1 | grep -n O_TMPFILE | cut -d: -f1) \
+    '$assay' inspect -q -o '$tmp/late' '$model' && grep -q INJECTED '$tmp/strace.out' && [ -s '$tmp/late' ]"
 # --- a good run outlives runs that cannot be written, however many ---
 quick="--iterations 3 --warmup 0 --no-roofline --no-history -q"
 mkdir "$tmp/full"

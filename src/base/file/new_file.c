@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/file/file_guard.h"
 #include "base/file/file_open.h"
+#include "base/file/prepared.h"
 
 enum { OWN_MODE = 0600, TRIES = 64 };
 
@@ -212,6 +213,8 @@ int as_new_file_open(struct as_new_file *file, const char *path, struct assay_er
     const char *slash = strrchr(path, '/');
     int rc;
 
+    if (as_prepared_take(file, path))
+        return ASSAY_OK;
     *file = (struct as_new_file){.fd = -1, .folder = -1};
     if (!path[0])
         return as_fail(err, ASSAY_ERR_USAGE, "the name of the file to write is empty");
@@ -325,11 +328,25 @@ static int publish(struct as_new_file *file, struct assay_error *err)
     return ASSAY_OK;
 }
 
+/* What has come there since is looked at here, where it is known what was read. */
+static int publish_prepared(struct as_new_file *file, struct assay_error *err)
+{
+    struct stat old;
+    int there = look_at(file, &old, err);
+
+    if (there < 0)
+        return there;
+    as_guard_output(file->fd);
+    return close_well(&file->fd) ? as_prepared_ask(file->prepared - 1, err) : cannot(file, err);
+}
+
 int as_new_file_publish(struct as_new_file *file, struct assay_error *err)
 {
     int rc;
 
-    if (file->folder >= 0)
+    if (file->prepared)
+        rc = publish_prepared(file, err);
+    else if (file->folder >= 0)
         rc = publish(file, err);
     else
         rc = close_well(&file->fd) ? ASSAY_OK : cannot(file, err);
@@ -341,7 +358,7 @@ void as_new_file_drop(struct as_new_file *file)
 {
     if (file->fd >= 0)
         (void)close_well(&file->fd);
-    if (file->part[0])
+    if (file->part[0] && !file->prepared)
         (void)unlinkat(file->folder, file->part, 0);
     leave_name(file);
     if (file->folder >= 0)

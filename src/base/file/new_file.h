@@ -10,6 +10,7 @@
 #define AS_BASE_FILE_NEW_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -25,6 +26,8 @@ struct as_new_file {
     char part[40];    /* in the folder; "": the file has no name yet, or has its own */
     bool only_new;    /* set by the caller: nothing may be there yet */
     struct as_temporary *temporary;
+    size_t
+        prepared; /* its number from 1: another process puts it in place (prepared.h); 0: we do */
 };
 
 /* Begins to write what is to stand at `path`. Nothing appears there yet. */
@@ -63,6 +66,9 @@ AS_MUST_USE int as_temporary_folder_make(struct as_temporary **folder, char path
 
 /* Makes the next such folder now, for a program that is about to give up the right to it. */
 AS_MUST_USE int as_temporary_folder_prepare(char path[AS_TEMPORARY_PATH], struct assay_error *err);
+
+/* Removes such a folder for the process that made it. */
+void as_temporary_folder_clean(const char *path);
 
 /* Accepts NULL. */
 void as_temporary_folder_remove(struct as_temporary *folder);
