@@ -26,6 +26,7 @@ static struct {
     struct as_shm_header *shm;
     uint32_t watches;
     char folder[PATH_MAX];
+    const char *own_path; /* of this library; NULL: unknown */
 } kept;
 
 struct as_life as_life;
@@ -169,6 +170,16 @@ void as_go_on(void)
     atomic_store(&kept.shm->state, AS_SHM_ATTACHED);
 }
 
+/* What the program becomes by exec is filtered from its first call on: it must not find us. */
+void as_stay_quiet(void)
+{
+    int before = errno;
+
+    if (asleep.quiet && environ)
+        as_environment_clean(environ, kept.own_path);
+    errno = before;
+}
+
 static void in_child(void)
 {
     int before = errno;
@@ -228,11 +239,12 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     if (!folder)
         return;
     kept.watches = parse_watches(as_environment_value(env, AS_SHM_ENV_OPTIONS));
+    kept.own_path = dladdr((void *)kept.folder, &self) ? self.dli_fname : NULL;
     as_shm_end_prepare();
     if (attach(folder, argc > 0 ? argv[0] : NULL) && as_watching(AS_WATCH_HEAP))
         as_heap_start(kept.shm);
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW))
-        as_environment_clean(env, dladdr((void *)kept.folder, &self) ? self.dli_fname : NULL);
+        as_environment_clean(env, kept.own_path);
     errno = before;
 }
 

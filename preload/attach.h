@@ -20,6 +20,9 @@ bool as_watching(enum as_shm_watch watch);
 void as_go_quiet(void);
 void as_go_on(void);
 
+/* The filter is there: takes us out of the environment, for what the program becomes by exec. */
+void as_stay_quiet(void);
+
 /* The function of that name which the program would have called without us, seen from the code at
  * `caller`: behind us in the global order, or in the caller's own libraries when those were opened
  * privately. NULL when there is none. Not for use inside malloc. */
