@@ -56,6 +56,14 @@ exits 3 "a model by its name" "$assay" version -o "$tmp/empty.onnx"; says "a mod
 exits 0 "an empty file is nothing" "$assay" version -o "$tmp/empty.onnx"
 intact models
 
+# --- two outputs of one name: the second would replace the first ---
+for second in "$tmp/both" "$tmp/./both" "$tmp/../$(basename "$tmp")/both"; do
+    exits 2 "one file twice" "$assay" inspect zoo:mlp -q -o "$tmp/both" --export-json "$second"; says "name the same file"
+done
+check "nothing is written" [ ! -e "$tmp/both" ]
+exits 0 "a device twice" "$assay" inspect zoo:mlp -q -o /dev/null --export-json /dev/null
+exits 0 "two files" "$assay" inspect zoo:mlp -q -o "$tmp/both" --export-json "$tmp/both.json"
+
 # --- modes ---
 umask 000
 exits 0 "a new file" "$assay" report -o "$tmp/new.txt" "$run"
@@ -77,6 +85,15 @@ check "its target is as it was" grep -q target "$tmp/target"
 ln -s /dev/null "$tmp/nothing"
 exits 0 "a link of ours to a device" "$assay" version -o "$tmp/nothing"
 "$assay" version -o /dev/stdout | grep -q assay || fail "/dev/stdout in a pipe"
+# A link in the folder of a benchmark leads nowhere: nothing is written through it, or removed.
+for part in csv figs witness; do
+    rm -rf "$tmp/linked" "$tmp/elsewhere" && mkdir "$tmp/linked" "$tmp/elsewhere" && echo words >"$tmp/elsewhere/results.csv"
+    ln -s ../elsewhere "$tmp/linked/$part"
+    for force in "" --force; do
+        exits 3 "a folder with a link for $part $force" "$assay" bench --iterations 2 -q $force --output-dir "$tmp/linked" true; says "symbolic link"
+    done
+    check "$part: what it points to is as it was" [ "$(ls "$tmp/elsewhere")$(cat "$tmp/elsewhere/results.csv")" = "results.csvwords" ]
+done
 mkfifo "$tmp/pipe"
 cat "$tmp/pipe" >"$tmp/piped" &
 exits 0 "a pipe" "$assay" version -o "$tmp/pipe"

@@ -67,6 +67,18 @@ else
     # A folder that was made for an output goes when nothing came into it.
     exits 3 "a model that is none" "$assay" inspect home/notes --export-csv home/new/tables -q
     check "no folder is left" test ! -e home/new
+    # Killed without a chance to clean up: the second process does.
+    "$assay" profile zoo:mlp --time 60 --iterations 200000 --no-roofline --no-history -q --trace home/t.json >out 2>err &
+    profile=$!
+    held=
+    until [ -n "$held" ] || ! kill -0 $profile 2>/dev/null; do
+        held=$(sed -n 's,.* \(/tmp/assay-[A-Za-z0-9]*\)/.*,\1,p' /proc/$profile/maps 2>/dev/null | head -1)
+    done
+    check "it records into a folder in /tmp" test -d "$held"
+    kill -KILL $profile
+    wait $profile 2>/dev/null
+    for i in $(seq 1 500); do [ -e "$held" ] || break; sleep 0.02; done
+    check "nothing is left of it when it is killed" test ! -e "$held"
     # Without the sandbox, so that the probe is known to reach what it names.
     probed inspect "$tmp/work/model.onnx" --no-sandbox
     for what in 'make set-user-id' 'make set-group-id' 'create set-user-id' 'nameless set-user-id' 'scheduler' 'scheduler parameters' \

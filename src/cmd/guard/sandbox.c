@@ -21,6 +21,7 @@
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/common/cache_folder.h"
+#include "cmd/common/outputs.h"
 #include "cmd/common/show_options.h"
 #include "cmd/guard/output_keeper.h"
 #include "cmd/guard/sandbox_calls.h"
@@ -139,15 +140,6 @@ static bool folder_of(char out[PATH_MAX], const char *path)
 
 /* ---- what the command line names ---- */
 
-/* Whether the i-th option names a file or folder to write. */
-static bool is_output(const struct as_cmd_line *line, size_t i)
-{
-    const struct as_opt *opt = as_cmd_opt_at(line->cmd, i);
-
-    return line->value[i] && (opt->kind == AS_OPT_FILE || opt->kind == AS_OPT_FOLDER) &&
-           (strcmp(opt->name, "output") != 0 || strcmp(line->value[i], "-") != 0);
-}
-
 /* Made before it is asked for; "": none is needed. */
 static char line_temporary[AS_TEMPORARY_PATH];
 static const char *line_run; /* NULL: none is recorded */
@@ -197,7 +189,7 @@ static void prepare_outputs(const struct as_cmd_line *line, bool kept[])
     const struct as_opt *opt;
 
     for (size_t i = 0; (opt = as_cmd_opt_at(line->cmd, i)) != NULL; i++) {
-        if (!is_output(line, i))
+        if (!as_output_is(line, i))
             continue;
         if (opt->kind == AS_OPT_FOLDER)
             as_output_keep_folder(line->value[i]);
@@ -314,7 +306,7 @@ static bool allow_line(const struct ruleset *rules, const struct as_cmd_line *li
          as_opt_known(line, "input") && (input = as_opt_list_at(line, "input", i)) != NULL; i++)
         allow_input(rules, input);
     for (size_t i = 0; (opt = as_cmd_opt_at(line->cmd, i)) != NULL; i++)
-        if (is_output(line, i))
+        if (as_output_is(line, i))
             allow_output(rules, line->value[i], opt->kind == AS_OPT_FOLDER, kept[i]);
     if (line_temporary[0])
         allow_writing(rules, line_temporary);
@@ -439,9 +431,9 @@ static void keep_modes(const struct as_cmd_line *line, struct as_kept_modes *kep
     struct stat st;
 
     for (size_t i = 0; (opt = as_cmd_opt_at(line->cmd, i)) != NULL; i++)
-        if (is_output(line, i) && opt->kind == AS_OPT_FOLDER)
+        if (as_output_is(line, i) && opt->kind == AS_OPT_FOLDER)
             keep_modes_in(kept, line->value[i]);
-        else if (is_output(line, i) && lstat(line->value[i], &st) == 0)
+        else if (as_output_is(line, i) && lstat(line->value[i], &st) == 0)
             keep_modes_of(kept, &st);
 }
 
