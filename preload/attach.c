@@ -207,6 +207,16 @@ void as_let_go(void)
     (void)syscall(SYS_munmap, shm, AS_SHM_FIRST_BYTES);
 }
 
+/* What the program becomes by exec is filtered from its first call on: it must not find us. */
+void as_stay_quiet(void)
+{
+    int before = errno;
+
+    if (asleep.quiet && environ)
+        as_environment_clean(environ, kept.library[0] ? kept.library : NULL);
+    errno = before;
+}
+
 static void in_child(void)
 {
     int before = errno;

@@ -33,6 +33,8 @@ void as_go_on(void);
 /* The program is about to lock all of its memory under a limit: as as_go_quiet(), for good, and our
  * memory is given back. No other thread may run. */
 void as_let_go(void);
+/* The filter is there: takes us out of the environment, for what the program becomes by exec. */
+void as_stay_quiet(void);
 
 /* The function of that name which the program would have called without us, seen from the code at
  * `caller`: behind us in the global order, or in the caller's own libraries when those were opened

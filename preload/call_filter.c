@@ -18,6 +18,14 @@ typedef int (*prctl_function)(int option, ...);
 
 static prctl_function next_prctl;
 
+static void have_filtered(bool is_set)
+{
+    if (is_set)
+        as_stay_quiet();
+    else
+        as_go_on();
+}
+
 EXPORT int prctl(int option, ...)
 {
     unsigned long word[4];
@@ -37,8 +45,8 @@ EXPORT int prctl(int option, ...)
         rc = next_prctl(option, word[0], word[1], word[2], word[3]);
     else
         rc = (int)syscall(SYS_prctl, option, word[0], word[1], word[2], word[3]);
-    if (is_filter && rc != 0)
-        as_go_on();
+    if (is_filter)
+        have_filtered(rc == 0);
     return rc;
 }
 
@@ -110,8 +118,8 @@ long as_call_seccomp(unsigned long operation, unsigned long flags, void *words)
     if (is_filter)
         as_go_quiet();
     rc = as_call_next(SYS_seccomp, operation, flags, words);
-    if (is_filter && rc < 0)
-        as_go_on();
+    if (is_filter)
+        have_filtered(rc >= 0);
     return rc;
 }
 

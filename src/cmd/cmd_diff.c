@@ -42,6 +42,7 @@ static const struct as_opt diff_opts[] = {
      .kind = AS_OPT_FLAG,
      .help = "compare the readable part of incomplete runs"},
     AS_OPT_WIDE,
+    AS_OPT_REDACT,
     AS_OPTS_LIMITS("600"),
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
@@ -163,17 +164,31 @@ static int compare_layers(const struct as_cmd_line *line, struct as_diff_run *co
     return rc;
 }
 
+/* Once as they are, which joins them, and once as they may be shown. */
+static int read_metrics(const struct as_run_kind *kind, struct as_run *run,
+                        struct as_metrics *metrics, struct as_metrics *redacted,
+                        struct assay_error *err)
+{
+    int rc = kind->metrics(run, metrics, err);
+
+    run->redacted = true;
+    if (rc == ASSAY_OK)
+        rc = kind->metrics(run, redacted, err);
+    run->redacted = false;
+    return rc == ASSAY_OK ? as_metrics_name(metrics, redacted, err) : rc;
+}
+
 static int compare_metrics(const struct as_cmd_line *line, struct as_diff_run *const run[2],
                            const struct as_diff_options *options, double limit_percent,
                            struct assay_error *err)
 {
-    struct as_metrics metrics[2] = {{.no_memory = false}};
+    struct as_metrics metrics[2] = {{.no_memory = false}}, redacted[2] = {{.no_memory = false}};
     struct as_metric_diff *diff = NULL;
     const struct as_run_kind *kind = as_run_kind_of(run[0]->run, err);
     int rc = kind ? ASSAY_OK : ASSAY_ERR_UNSUPPORTED;
 
     for (int k = 0; k < 2 && rc == ASSAY_OK; k++)
-        rc = kind->metrics(run[k]->run, &metrics[k], err);
+        rc = read_metrics(kind, run[k]->run, &metrics[k], &redacted[k], err);
     if (rc == ASSAY_OK)
         rc = as_metric_diff_new(&diff, &metrics[0], &metrics[1], options, err);
     if (rc == ASSAY_OK) {
@@ -183,6 +198,7 @@ static int compare_metrics(const struct as_cmd_line *line, struct as_diff_run *c
             .name = {line->operand[0], line->operand[1]},
             .broken = {run[0]->broken, run[1]->broken},
             .top = (size_t)as_opt_number(line, "top", 0),
+            .redact = as_opt_given(line, "redact"),
             .wide = as_opt_given(line, "wide"),
         };
 
@@ -193,8 +209,10 @@ static int compare_metrics(const struct as_cmd_line *line, struct as_diff_run *c
             rc = answer(diff->slower_percent, limit_percent, err);
     }
     as_metric_diff_free(diff);
-    as_metrics_fini(&metrics[0]);
-    as_metrics_fini(&metrics[1]);
+    for (int k = 0; k < 2; k++) {
+        as_metrics_fini(&metrics[k]);
+        as_metrics_fini(&redacted[k]);
+    }
     return rc;
 }
 

@@ -265,6 +265,8 @@ static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
 
     if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         verify = find_kind(path)->verify;
+    if (access(path, R_OK) != 0)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot open %s", path);
     if (as_opt_given(line, "public-key") && verify != verify_folder && verify != verify_bundle)
         return as_fail(err, ASSAY_ERR_USAGE, "--public-key is for bundles: nothing else is signed");
     if (as_opt_given(line, "same-as") && verify != verify_witness)

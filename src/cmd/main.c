@@ -15,6 +15,7 @@
 #include "cmd/common/faults.h"
 #include "cmd/common/operand_hint.h"
 #include "cmd/common/options.h"
+#include "cmd/common/outputs.h"
 #include "cmd/guard/guards.h"
 #include "cmd/guard/limits.h"
 #include "cmd/guard/sandbox.h"
@@ -90,6 +91,9 @@ static int run(int argc, char **argv, struct assay_error *err)
         return rc;
     if (as_opt_given(&line, "help"))
         return as_help_print(&line, cmd, err);
+    rc = as_outputs_check(&line, err);
+    if (rc < 0)
+        return rc;
     if (as_opt_given(&line, "force"))
         as_guard_allow_replacing();
     for (int i = 0; cmd->operand_kind != AS_OPERAND_OTHER && i < line.n_operands; i++)

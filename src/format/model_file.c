@@ -79,28 +79,54 @@ const char *as_model_file_kind(const char *path)
     return format ? format->name : NULL;
 }
 
+/* 0: a file so large that nothing is to be limited. */
+static uint64_t room_for(uint64_t file_bytes)
+{
+    uint64_t room;
+
+    if (!as_mul_u64(file_bytes, 2, &room) || !as_add_u64(room, ROOM_BYTES, &room) ||
+        room > SIZE_MAX / 2)
+        return 0;
+    return room;
+}
+
+static uint64_t need_of(const struct as_model *model, uint64_t n_nodes, uint64_t n_constants)
+{
+    return n_nodes * NODE_BYTES + model->n_values * (VALUE_BYTES + sizeof *model->values) +
+           n_constants * CONSTANT_BYTES;
+}
+
+static int check_need(const struct as_model *model, uint64_t n_nodes, uint64_t need, uint64_t room,
+                      struct assay_error *err)
+{
+    if (!room || need + model->arena.used_bytes <= room)
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_LIMIT,
+                   "%llu nodes and %u tensors need more memory than %llu bytes, which is the limit "
+                   "for a file of its size",
+                   (unsigned long long)n_nodes, model->n_values, (unsigned long long)room);
+}
+
+int as_model_check_tables(const struct as_model *model, uint64_t n_nodes, uint64_t file_bytes,
+                          struct assay_error *err)
+{
+    return check_need(model, n_nodes, need_of(model, n_nodes, 0), room_for(file_bytes), err);
+}
+
 /* A graph of very many nodes in few bytes is refused here, before anybody works on it; what is left
  * is for inference. */
 static int limit_tables(struct as_model *model, uint64_t file_bytes, struct assay_error *err)
 {
-    uint64_t capacity, need = model->capacity_nodes * NODE_BYTES;
+    uint64_t room = room_for(file_bytes), need, n_constants = 0;
+    int rc;
 
-    if (!as_mul_u64(file_bytes, 2, &capacity) || !as_add_u64(capacity, ROOM_BYTES, &capacity) ||
-        capacity > SIZE_MAX / 2)
-        return ASSAY_OK;
-    need += model->n_values * (VALUE_BYTES + sizeof *model->values);
     for (uint32_t i = 0; i < model->n_values; i++)
-        if (model->values[i].is_initializer)
-            need += CONSTANT_BYTES;
-    if (need + model->arena.used_bytes > capacity)
-        return as_fail(err, ASSAY_ERR_LIMIT,
-                       "%llu nodes and %u tensors need more memory than %llu bytes, which is the "
-                       "limit for a file of its size",
-                       (unsigned long long)model->capacity_nodes, model->n_values,
-                       (unsigned long long)capacity);
-    if (capacity - need < model->arena.max_bytes)
-        model->arena.max_bytes = (size_t)(capacity - need);
-    return ASSAY_OK;
+        n_constants += model->values[i].is_initializer;
+    need = need_of(model, model->capacity_nodes, n_constants);
+    rc = check_need(model, model->capacity_nodes, need, room, err);
+    if (rc == ASSAY_OK && room && room - need < model->arena.max_bytes)
+        model->arena.max_bytes = (size_t)(room - need);
+    return rc;
 }
 
 static int read_model(struct as_model **out, struct held *held, const char *path,

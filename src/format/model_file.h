@@ -26,6 +26,12 @@ extern const struct as_format as_format_onnx, as_format_gguf, as_format_safetens
  * limited to 48 MiB and the size of the file, beside the mapping. */
 AS_MUST_USE int as_model_open(struct as_model **model, const char *path, struct assay_error *err);
 
+/* For readers that make more nodes than lie in the file: whether so many, with the model's tensors
+ * and all that its arena holds, are too much for a file of that size. To be asked while they are
+ * made. */
+AS_MUST_USE int as_model_check_tables(const struct as_model *model, uint64_t n_nodes,
+                                      uint64_t file_bytes, struct assay_error *err);
+
 /* The name of the format of the file at `path`, such as "onnx", by its content; NULL when it is not
  * a model or cannot be read. */
 const char *as_model_file_kind(const char *path);

@@ -67,10 +67,11 @@ def main():
     safetensors(at("many.safetensors"), 50000)
     gguf(at("many.gguf"), 50000)
     rng = random.Random(15)
-    shapes = {(16, 2), (15, 2), (5, 9), (10, 3), (8, 4)}
-    while len(shapes) < 8:
-        depth, width = rng.randint(3, 18), rng.randint(2, 24)
-        if 2000 < width ** depth < 200000:
+    # The last ones are around the most nodes that a model may have, and past them.
+    shapes = {(16, 2), (15, 2), (5, 9), (10, 3), (8, 4), (2, 630), (3, 73), (3, 90), (12, 8), (2, 400), (3, 55)}
+    while len(shapes) < 16:
+        depth, width = rng.randint(2, 18), rng.randint(2, 700)
+        if 2000 < width ** depth < 4000000:
             shapes.add((depth, width))
     for depth, width in sorted(shapes):
         nested(at(f"nested_{depth}_{width}.onnx"), depth, width)

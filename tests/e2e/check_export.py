@@ -104,14 +104,19 @@ def events():
     return data
 
 
-def shown(name):
+UNSAFE = [(0, 0x1f), (0x7f, 0x9f), (0xad, 0xad), (0x61c, 0x61c), (0x115f, 0x1160), (0x180e, 0x180e), (0x200b, 0x200b), (0x200e, 0x200f),
+          (0x2028, 0x202e), (0x2060, 0x206f), (0x3164, 0x3164), (0xfe00, 0xfe0f), (0xfeff, 0xfeff), (0xfff9, 0xfffb),
+          (0xe0000, 0xe007f), (0xe0100, 0xe01ef)]
+
+
+def shown(name, kept='\n\t'):
     """As tables write a name: what a terminal must not get is spelled out, but for newline and TAB."""
     def one(c):
         code = ord(c)
-        if c in '\n\t' or not (code < 0x20 or 0x7f <= code < 0xa0 or code in (0x61c, 0x180e, 0x200b, 0x200e, 0x200f, 0xfeff) or
-                               0x2028 <= code <= 0x202e or 0x2060 <= code <= 0x206f or 0xfff9 <= code <= 0xfffb or 0xe0000 <= code <= 0xe007f):
+        if c in kept or not any(first <= code <= last for first, last in UNSAFE):
             return c
-        return '\\r' if c == '\r' else f'\\x{code:02x}' if code < 0x100 else f'\\u{code:04x}' if code < 0x10000 else f'\\U{code:08x}'
+        known = {'\r': '\\r', '\n': '\\n', '\t': '\\t'}
+        return known.get(c) or (f'\\x{code:02x}' if code < 0x100 else f'\\u{code:04x}' if code < 0x10000 else f'\\U{code:08x}')
     return ''.join(map(one, name))
 
 
@@ -145,7 +150,7 @@ def listing(spans):
 if limit is None:
     listed = listing((s['start_ns'], s['end_ns'], data['sites'][s['site']]['name']) for s in data['spans'])
     assert listing(s[1:4] for s in spans) == listed
-    assert listing(s[1:4] for s in trace.spans) == listed
+    assert listing(s[1:4] for s in trace.spans) == sorted(shown(s, '') if live else (*s[:2], shown(s[2], '')) for s in listed)
     assert listing(scoped) == listed
     states = sorted(s['status'] for s in data['spans'])
     assert sorted(s[5] for s in spans) == states

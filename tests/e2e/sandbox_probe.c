@@ -2,7 +2,9 @@
  * confined command has given up, and prints "probe NAME: allowed" or the reason why not. What is
  * "allowed" includes calls that were let through and failed over their arguments.
  * PROBE_FOLDER: a folder that the command was not given, with a file "secret"; PROBE_WORK: that of
- * its model, with a file "private"; PROBE_PROCESS: another process. */
+ * its model, with a file "private"; PROBE_HOME: one with files "notes", ".settings" and ".keys/id",
+ * which the command may have for its output; PROBE_TABLES: one that it may have for tables;
+ * PROBE_PROCESS: another process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -116,6 +118,10 @@ static void probe_processes(void)
     tell("owner of a pipe", fcntl(out[0], F_SETOWN, other) == 0);
     tell("limits", syscall(SYS_prlimit64, other, RLIMIT_CORE, NULL, &limit) == 0);
     tell("kcmp", syscall(SYS_kcmp, other, other, KCMP_VM, 0, 0) >= 0);
+    tell("scheduler", sched_setscheduler(other, SCHED_OTHER, &(struct sched_param){0}) == 0);
+    tell("scheduler parameters", sched_setparam(other, &(struct sched_param){0}) == 0);
+    tell("scheduler attributes",
+         syscall(SYS_sched_setattr, other, NULL, 0) == 0 || errno == EINVAL);
     tell("fork", makes_process(SYS_fork, 0));
     tell("clone", makes_process(SYS_clone, SIGCHLD));
     tell("clone3", syscall(SYS_clone3, NULL, 0) >= 0 || errno == EINVAL);
@@ -174,6 +180,54 @@ static void probe_files(void)
     free(secret);
 }
 
+/* Where a person keeps keys and settings, and works. */
+static void probe_home(void)
+{
+    char *notes = strdup(path_of("PROBE_HOME", "notes"));
+
+    tell("read hidden", opens(path_of("PROBE_HOME", ".settings"), O_RDONLY));
+    tell("read in hidden", opens(path_of("PROBE_HOME", ".keys/id"), O_RDONLY));
+    tell("change hidden", opens(path_of("PROBE_HOME", ".settings"), O_WRONLY));
+    tell("add to hidden", opens(path_of("PROBE_HOME", ".keys/id"), O_WRONLY | O_APPEND));
+    tell("make in hidden", opens(path_of("PROBE_HOME", ".keys/made"), O_WRONLY | O_CREAT));
+    tell("change notes", opens(notes, O_WRONLY));
+    tell("make in home", opens(path_of("PROBE_HOME", "made"), O_WRONLY | O_CREAT));
+    tell("make a folder", mkdir(path_of("PROBE_HOME", "made"), 0700) == 0);
+    tell("replace", rename(notes, path_of("PROBE_HOME", ".settings")) == 0);
+    tell("remove", unlink(notes) == 0);
+    tell("passwords", opens("/etc/shadow", O_RDONLY));
+    tell("users", opens("/etc/passwd", O_RDONLY));
+    free(notes);
+}
+
+static bool makes(const char *path, int flags, mode_t mode)
+{
+    int fd = open(path, flags | O_CREAT | O_WRONLY, mode);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Rights that a mode gives to other users. */
+static void probe_modes(void)
+{
+    int at = open(path_of("PROBE_TABLES", ""), O_PATH);
+    const char *path = path_of("PROBE_TABLES", "made");
+
+    tell("make set-user-id", makes(path, 0, 06755));
+    tell("make set-group-id", syscall(SYS_open, path, O_CREAT | O_WRONLY, 02755) >= 0);
+    tell("create set-user-id", syscall(SYS_creat, path, 04755) >= 0);
+    tell("nameless set-user-id", openat(at, ".", O_TMPFILE | O_WRONLY, 04755) >= 0);
+    tell("sticky folder", mkdir(path, 01777) == 0);
+    tell("sticky folder there", mkdirat(at, "made", 01777) == 0);
+    tell("node", mknod(path, S_IFREG | 04755, 0) == 0);
+    tell("node there", mknodat(at, "made", S_IFREG | 04755, 0) == 0);
+    tell("adjtimex", syscall(SYS_adjtimex, NULL) >= 0 || errno == EFAULT);
+    tell("clock_adjtime", syscall(SYS_clock_adjtime, 0, NULL) >= 0 || errno == EFAULT);
+    close(at);
+}
+
 static void probe_mounts(void)
 {
     const char *folder = path_of("PROBE_FOLDER", "");
@@ -201,6 +255,8 @@ __attribute__((destructor)) static void probe(void)
     probe_proc();
     probe_ipc();
     probe_files();
+    probe_home();
+    probe_modes();
     probe_mounts();
     execve("/bin/true", argv, environment);
     tell("exec", false);

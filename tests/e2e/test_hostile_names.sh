@@ -16,4 +16,12 @@ check "no link reaches Markdown" sh -c "! grep -Fq '[link](' '$tmp/run.md'"
 check "ASCII stays ASCII whatever the names" sh -c "! LC_ALL=C grep -n '[^ -~]' '$tmp/out'"
 "$assay" verify "$tmp/run.assay" >"$tmp/out"
 check "verify too" sh -c "! LC_ALL=C tr -d '\n' <'$tmp/out' | LC_ALL=C grep -q '[[:cntrl:]]'"
+for format in chrome-trace perfetto speedscope folded json csv; do
+    exits 0 "export to $format" "$assay" export --to "$format" -q -o "$tmp/exported" --force "$tmp/run.assay"
+    check "the export to $format has bytes" test -s "$tmp/exported"
+    for escape in 31m 0m 2J; do # a lone ESC may be a number of Perfetto's
+        check "no escape in $format" sh -c "! LC_ALL=C grep -aqF '$(printf '\033')[$escape' '$tmp/exported'"
+    done
+    check "no bidi mark in $format" sh -c "! LC_ALL=C grep -aq '$(printf '\342\200\256')' '$tmp/exported'"
+done
 finish

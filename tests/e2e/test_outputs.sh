@@ -56,6 +56,14 @@ exits 3 "a model by its name" "$assay" version -o "$tmp/empty.onnx"; says "a mod
 exits 0 "an empty file is nothing" "$assay" version -o "$tmp/empty.onnx"
 intact models
 
+# --- two outputs of one name: the second would replace the first ---
+for second in "$tmp/both" "$tmp/./both" "$tmp/../$(basename "$tmp")/both"; do
+    exits 2 "one file twice" "$assay" inspect zoo:mlp -q -o "$tmp/both" --export-json "$second"; says "name the same file"
+done
+check "nothing is written" [ ! -e "$tmp/both" ]
+exits 0 "a device twice" "$assay" inspect zoo:mlp -q -o /dev/null --export-json /dev/null
+exits 0 "two files" "$assay" inspect zoo:mlp -q -o "$tmp/both" --export-json "$tmp/both.json"
+
 # --- modes ---
 umask 000
 exits 0 "a new file" "$assay" report -o "$tmp/new.txt" "$run"
@@ -77,6 +85,15 @@ check "its target is as it was" grep -q target "$tmp/target"
 ln -s /dev/null "$tmp/nothing"
 exits 0 "a link of ours to a device" "$assay" version -o "$tmp/nothing"
 "$assay" version -o /dev/stdout | grep -q assay || fail "/dev/stdout in a pipe"
+# A link in the folder of a benchmark leads nowhere: nothing is written through it, or removed.
+for part in csv figs witness; do
+    rm -rf "$tmp/linked" "$tmp/elsewhere" && mkdir "$tmp/linked" "$tmp/elsewhere" && echo words >"$tmp/elsewhere/results.csv"
+    ln -s ../elsewhere "$tmp/linked/$part"
+    for force in "" --force; do
+        exits 3 "a folder with a link for $part $force" "$assay" bench --iterations 2 -q $force --output-dir "$tmp/linked" true; says "symbolic link"
+    done
+    check "$part: what it points to is as it was" [ "$(ls "$tmp/elsewhere")$(cat "$tmp/elsewhere/results.csv")" = "results.csvwords" ]
+done
 mkfifo "$tmp/pipe"
 cat "$tmp/pipe" >"$tmp/piped" &
 exits 0 "a pipe" "$assay" version -o "$tmp/pipe"
@@ -138,7 +155,7 @@ done
 faults() {
     name=$1 out=$2
     shift 2
-    for call in write:ENOSPC fsync:EIO linkat:EIO renameat:EIO renameat2:EIO openat:EMFILE fchmod:EPERM; do
+    for call in write:ENOSPC fsync:EIO linkat:EIO renameat:EIO renameat2:EIO $opening fchmod:EPERM; do
         error=${call#*:} call=${call%:*}
         # The places of the calls that have to do with the output: all but those before the folder is opened.
         case $call in
@@ -149,7 +166,7 @@ faults() {
         echo older >"$out"
         for place in $places; do
             echo older >"$out"
-            strace -qq -o "$tmp/strace.out" -e trace="$call" -e inject="$call:error=$error:when=$place" "$assay" "$@" \
+            strace -f -qq -o "$tmp/strace.out" -e trace="$call" -e inject="$call:error=$error:when=$place" "$assay" "$@" \
                 >"$tmp/printed" 2>"$tmp/err"
             got=$?
             grep -q INJECTED "$tmp/strace.out" || continue
@@ -167,12 +184,20 @@ faults() {
     done
 }
 n_faults=0
+opening=openat:EMFILE
 mkdir "$tmp/csv"
 faults report "$tmp/f.txt" report -q -o "$tmp/f.txt" "$run"
-faults inspect "$tmp/f.json" inspect -q --json -o "$tmp/f.json" "$model"
+faults inspect "$tmp/f.json" inspect -q --json --no-sandbox -o "$tmp/f.json" "$model"
 faults export "$tmp/f.trace" export -q --to chrome-trace -o "$tmp/f.trace" "$run"
 faults zoo "$tmp/f.bin" zoo mlp --to onnx -q -o "$tmp/f.bin"
+faults graph "$tmp/f.svg" inspect -q --no-sandbox --graph "$tmp/f.svg" "$model"
+# Confined, another process puts outputs in place. One that cannot be opened early is opened later, as ever.
+opening=
+faults inspect "$tmp/f.json" inspect -q --json -o "$tmp/f.json" "$model"
 faults graph "$tmp/f.svg" inspect -q --graph "$tmp/f.svg" "$model"
+check "an output that cannot be opened early is written" sh -c "strace -qq -o '$tmp/strace.out' -e trace=openat \
+    -e inject=openat:error=EMFILE:when=\$(strace -qq -e trace=openat '$assay' inspect -q -o '$tmp/late' '$model' 2>&1 | grep -n O_TMPFILE | cut -d: -f1) \
+    '$assay' inspect -q -o '$tmp/late' '$model' && grep -q INJECTED '$tmp/strace.out' && [ -s '$tmp/late' ]"
 # --- a good run outlives runs that cannot be written, however many ---
 quick="--iterations 3 --warmup 0 --no-roofline --no-history -q"
 mkdir "$tmp/full"

@@ -95,6 +95,53 @@ exits 0 "a redacted grid" "$assay" bench $bench --redact --output-dir redgrid -g
 hasnt "the folder of a redacted grid" $(find redgrid -type f)
 exits 1 "a redacted failure" "$assay" bench $bench --redact --output-dir redfail "echo $token >&2; exit 7" true
 hasnt "the folder of a redacted failure" $(find redfail -type f)
+hasnt_or_empty() {
+    has "$2" && fail "$1 has the token: $(grep -aF -e "$token" "$2" | head -3)"
+}
+# Pictures are shown around as Markdown is.
+for folder in one two; do
+    exits 0 "without a shell, $folder" "$assay" bench $bench -N --output-dir $folder "true $token" "true --token=$token 2"
+done
+hasnt "a picture" one/latency.svg
+grep -q 'redacted' one/latency.svg || fail "that something was taken out of the picture is not shown"
+# A comparison joins settings by what they are, and shows them without arguments.
+exits 0 "two benchmarks" "$assay" diff one/run.assay two/run.assay
+has out || fail "a comparison has no arguments: nothing is tested"
+exits 0 "as Markdown" "$assay" diff --format markdown one/run.assay two/run.assay
+hasnt "a comparison as Markdown" out
+grep -q '2. true \\\?\[redacted' out || fail "the settings of a comparison cannot be told apart: $(cat out)"
+exits 0 "with Markdown beside it" "$assay" diff --export-markdown diff.md one/run.assay two/run.assay
+has out || fail "text beside Markdown lost its arguments"
+hasnt "Markdown beside a comparison" diff.md
+mkdir diff_csv
+for format in text json csv markdown; do
+    exits 0 "redacted $format" "$assay" diff --redact --format $format one/run.assay two/run.assay
+    hasnt "a redacted comparison as $format" out
+done
+exits 0 "redacted exports" "$assay" diff --redact --export-json diff.json --export-csv diff_csv one/run.assay two/run.assay
+hasnt "redacted exports of a comparison" diff.json diff_csv/*
+# Names that the user gave hide nothing.
+exits 0 "with names" "$assay" bench $bench --redact -N --output-dir named --name one --name two "true $token" "true 2 $token"
+exits 0 "as Markdown" "$assay" diff --format markdown named/run.assay named/run.assay
+grep -q 'one: latency' out || fail "a name is lost: $(cat out)"
+# What is said when something fails.
+for hook in setup prepare cleanup; do
+    "$assay" bench $bench --redact --$hook "echo $token >&2; exit 3; : $token" true >out 2>err
+    [ $? != 0 ] || fail "--$hook that fails is no failure"
+    hasnt_or_empty "--$hook that fails" err
+    hasnt_or_empty "--$hook that fails" out
+    "$assay" bench $bench --$hook "false $token" true >out 2>err
+    cat out err | has - || fail "--$hook has no arguments: nothing is tested"
+done
+"$assay" bench $bench --redact -N "true '$token" >out 2>err && fail "a quote that is not closed is no failure"
+hasnt_or_empty "a quote that is not closed" err
+"$assay" bench $bench --redact --baseline "true $token x" "true 1" "true 2" >out 2>err && fail "a baseline that is not there is no failure"
+hasnt_or_empty "a baseline that is not there" err
+"$assay" bench $bench --redact -N "echo $token 1" "sh -c 'echo $token >&2; exit 4'" >out 2>err
+hasnt_or_empty "commands without a shell" out
+hasnt_or_empty "commands without a shell" err
+exits 0 "a dry run" "$assay" bench $bench --redact --dry-run "true $token" "true 2 $token" --setup "true $token"
+hasnt_or_empty "a dry run" out
 exits 0 "a report of a benchmark" "$assay" report --redact --json plain/run.assay
 cp out rep.json && hasnt "a redacted report of a benchmark" rep.json
 exits 0 "a baseline is named by its command" "$assay" bench $bench --redact --baseline "true $token" "true 2" "true $token"

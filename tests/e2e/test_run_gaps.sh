@@ -39,6 +39,9 @@ exits 0 'a program under a filter of system calls' "$assay" run --no-report -o f
 look f.assay "'seccomp' in p['heap_why']" "p['heap_why']"
 look f.assay "[s['name'] for s in p['growth']['series']].count('heap_live') == 0" "p['growth']"
 
+exits 0 'a program that becomes another under such a filter' "$assay" run --follow --no-report -o f.assay -- "$build/tests/heap_filter" exec
+grep -qx done out || fail "the other program did not run: $(cat out)"
+
 # A program that takes the library out of its own way.
 cat >other.py <<'PY'
 import os, sys

@@ -55,4 +55,5 @@ exits 1 "a page as Markdown" "$assay" verify --format markdown "$tmp/events.assa
 check "is a list" grep -q "^- .*: not intact$" "$tmp/out"
 "$assay" report "$tmp/events.assay" >"$tmp/out"
 check "a report begins with the damage" sh -c "sed -n 1p '$tmp/out' | grep -q corrupt"
+exits 3 "a file that is not there, with a key" "$assay" verify --public-key "$tmp/any.pem" /nonexistent; says "cannot open /nonexistent"
 finish

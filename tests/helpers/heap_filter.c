@@ -1,6 +1,7 @@
 /* tests/helpers/heap_filter.c - a program that forbids itself most system calls and goes on
- * allocating, for tests/e2e/test_heap_manners.sh. usage: heap_filter prctl|seccomp|strict|asks It
- * is killed when anything of another makes a call that it does not make itself. */
+ * allocating, for tests/e2e/test_heap_manners.sh. usage: heap_filter prctl|seccomp|strict|asks|exec
+ * It is killed when anything of another makes a call that it does not make itself; with exec, when
+ * the program that it becomes calls madvise(), which the C library does not as it starts. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -32,6 +33,23 @@ static struct sock_filter code[] = {
 };
 
 static struct sock_fprog program = {sizeof code / sizeof *code, code};
+
+static struct sock_filter no_madvise[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+static int become_another(void)
+{
+    struct sock_fprog filter = {sizeof no_madvise / sizeof *no_madvise, no_madvise};
+
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        return 3;
+    execl("/bin/echo", "echo", "done", (char *)NULL);
+    return 4;
+}
 
 static int allocate(int n)
 {
@@ -69,6 +87,8 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "";
     bool is_strict = strcmp(how, "strict") == 0;
 
+    if (strcmp(how, "exec") == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+        return become_another();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || allocate(1000) != 0 || set(how) != 0)
         return 3;
     /* Strict mode has neither brk nor mmap: what is freed is all there is. */

@@ -1334,6 +1334,82 @@ static void p_no_own_table(void)
     guest_look("closed");
 }
 
+/* ---- a ring that is shortened ---- */
+
+/* What `: >FILE` does, to every ring that is here. How many let it. */
+static int truncate_rings(void)
+{
+    DIR *folder = opendir(".");
+    struct dirent *entry;
+    int n = 0;
+
+    while (folder && (entry = readdir(folder))) {
+        const char *suffix = strrchr(entry->d_name, '.');
+        int fd = -1;
+
+        if (suffix && strcmp(suffix, ".ring") == 0)
+            fd = open(entry->d_name, O_WRONLY | O_TRUNC);
+        if (fd >= 0)
+            close(fd);
+        n += fd >= 0;
+    }
+    closedir(folder);
+    return n;
+}
+
+/* Root may shorten every file. */
+static void be_nobody(void)
+{
+    put_text(guest_out, "");
+    chmod(guest_out, 0666);
+    if (geteuid() == 0)
+        drop_rights();
+}
+
+static void p_ring_truncated(void)
+{
+    pid_t pid;
+
+    be_nobody();
+    guest_open();
+    guest_mark();
+    say("shortened %d\n", truncate_rings());
+    guest_mark();
+    pid = fork();
+    if (pid == 0) {
+        guest_mark();
+        say("shortened in the child %d\n", truncate_rings());
+        for (int i = 0; i < 30; i++)
+            guest_mark();
+        guest_look("child");
+        exit(7);
+    }
+    wait_for(pid);
+    guest_close();
+    guest_look("closed");
+}
+
+/* A second thread gets a part of the ring of its own, which is opened again for that. */
+static void p_ring_truncated_alone(void)
+{
+    static const struct sock_filter filter[] = {FILTER_NUMBER, FILTER_REFUSE(close_range),
+                                                FILTER_REFUSE(unshare),
+                                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    pthread_t thread;
+
+    be_nobody();
+    install_filter(filter, sizeof filter / sizeof *filter);
+    guest_open();
+    guest_mark();
+    say("shortened %d\n", truncate_rings());
+    pthread_create(&thread, NULL, mark_in_thread, NULL);
+    pthread_join(thread, NULL);
+    say("shortened again %d\n", truncate_rings());
+    guest_mark();
+    guest_close();
+    guest_look("closed");
+}
+
 /* ---- errno ---- */
 
 static void p_errno(void)
@@ -1436,6 +1512,8 @@ static const struct guest_program guest_program[] = {
     {"exit_in_handler", p_exit_in_handler, PER_MARK + 1, NEEDS_NOTHING},
     {"run_removed", p_run_removed, -1, NEEDS_NOTHING},
     {"run_read", p_run_read, 2 * PER_MARK, NEEDS_NOTHING},
+    {"ring_truncated", p_ring_truncated, 2 * PER_MARK, NEEDS_NOTHING},
+    {"ring_truncated_alone", p_ring_truncated_alone, 3 * PER_MARK, NO_SANITIZER},
     {"unload", p_unload, 1000, NO_SANITIZER},
     {"confined", p_confined, 10000, NO_SANITIZER},
     {"no_own_table", p_no_own_table, 5 * PER_MARK, NO_SANITIZER},

@@ -166,6 +166,87 @@ static int in_child(int (*work)(void))
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
+#define NOBODY 65534
+
+static void expect_mode(const char *path, mode_t mode, gid_t group)
+{
+    struct stat st;
+
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_uid, geteuid());
+    assert_int_equal(st.st_gid, group);
+    assert_int_equal(st.st_mode & 07777, mode);
+}
+
+/* In a folder where everybody may write, somebody was there first. */
+static void a_file_of_another_user_gives_neither_mode_nor_group(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* nobody else can be played */
+    put("x", "old", 3);
+    assert_int_equal(chown("x", NOBODY, NOBODY), 0);
+    assert_int_equal(chmod("x", 0666), 0);
+    assert_int_equal(write_over("x", NULL), ASSAY_OK);
+    expect_mode("x", 0600, getegid());
+    assert_int_equal(chown("x", 0, NOBODY), 0); /* a group of our own choice stays */
+    assert_int_equal(chmod("x", 0660), 0);
+    assert_int_equal(write_over("x", NULL), ASSAY_OK);
+    expect_mode("x", 0660, NOBODY);
+    assert_int_equal(unlink("x"), 0);
+}
+
+/* Opened for both, so that a writer would neither wait nor fail. */
+static int listen_at(const char *path, uid_t owner)
+{
+    assert_int_equal(mkfifo(path, 0666), 0);
+    assert_int_equal(chown(path, owner, owner), 0);
+    return open(path, O_RDWR | O_NONBLOCK);
+}
+
+static void a_pipe_of_another_user_gets_nothing(void **state)
+{
+    struct assay_error err;
+    char text[8];
+    int fd;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    fd = listen_at("x", NOBODY);
+    assert_int_equal(write_over("x", &err), ASSAY_ERR_IO);
+    assert_non_null(strstr(err.msg, "pipe of another user"));
+    assert_int_equal(read(fd, text, sizeof text), -1);
+    close(fd);
+    assert_int_equal(symlink("x", "link"), 0); /* a link of ours to it is no better */
+    assert_int_equal(write_over("link", &err), ASSAY_ERR_IO);
+    assert_int_equal(unlink("x"), 0);
+    fd = listen_at("x", 0);
+    assert_int_equal(write_over("link", &err), ASSAY_OK);
+    assert_int_equal(read(fd, text, sizeof text), 3);
+    close(fd);
+    assert_int_equal(unlink("x"), 0);
+    assert_int_equal(unlink("link"), 0);
+}
+
+/* Its maker handed it to us, as a shell does that runs a command for another user. */
+static void a_pipe_without_a_name_may_be_of_another_user(void **state)
+{
+    char path[64], text[8];
+    int fd[2];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(pipe(fd), 0);
+    assert_int_equal(fchown(fd[1], NOBODY, NOBODY), 0);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd[1]);
+    assert_int_equal(write_over(path, NULL), ASSAY_OK);
+    assert_int_equal(read(fd[0], text, sizeof text), 3);
+    close(fd[0]);
+    close(fd[1]);
+}
+
 static int write_without_standard(void)
 {
     struct as_out out;
@@ -398,6 +479,9 @@ int main(void)
         cmocka_unit_test(a_run_or_a_model_is_not_replaced),
         cmocka_unit_test(what_came_meanwhile_is_looked_at_too),
         cmocka_unit_test(modes_are_kept_and_new_files_are_private),
+        cmocka_unit_test(a_file_of_another_user_gives_neither_mode_nor_group),
+        cmocka_unit_test(a_pipe_of_another_user_gets_nothing),
+        cmocka_unit_test(a_pipe_without_a_name_may_be_of_another_user),
         cmocka_unit_test(standard_descriptors_are_never_used),
         cmocka_unit_test(a_signal_handler_can_remove_what_is_left),
         cmocka_unit_test(an_input_is_never_replaced),

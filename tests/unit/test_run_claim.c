@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "trace/record/run_claim.h"
+#include "trace/run/run_path.h"
 
 #define MOST_RECORDERS 8
 #define CALLS          500
@@ -179,6 +181,59 @@ static void files_are_their_owners_alone(void **state)
     umask(022);
 }
 
+#define NOBODY 65534
+
+static void give_away(const char *name)
+{
+    assert_int_equal(chown(name, NOBODY, NOBODY), 0);
+    assert_int_equal(chmod(name, 0666), 0);
+}
+
+/* In a folder where everybody may write: a planted file would choose who reads the recording. */
+static void what_another_user_put_there_is_no_older_run(void **state)
+{
+    static const char *const planted[] = {"run.assay", "run.assay.ring"};
+    static const char *const text[] = {"ASSAYRUN of another user", "ASSAYRNG of another user"};
+    struct assay_error err;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* nobody else can be played */
+    for (size_t i = 0; i < 2; i++) {
+        put_file(planted[i], text[i]);
+        give_away(planted[i]);
+        assert_int_equal(assay_session_open("run.assay", NULL, &err), ASSAY_ERR_IO);
+        assert_non_null(strstr(err.msg, planted[i]));
+        assert_non_null(strstr(err.msg, "belongs to another user"));
+        expect_file(planted[i], text[i]);
+        assert_int_equal(rec_files(true), 1);
+    }
+    put_file("run.assay", "");
+    give_away("run.assay");
+    assert_int_equal(assay_session_open("run.assay", NULL, &err), ASSAY_ERR_IO);
+}
+
+/* The same for a run that is made at once. */
+static void a_run_made_at_once_takes_no_mode_of_another_user(void **state)
+{
+    struct assay_error err;
+    char temp[PATH_MAX];
+    int fd;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    put_file("run.assay", "ASSAYRUN of another user");
+    give_away("run.assay");
+    assert_int_equal(as_run_path_check("run.assay", &err), ASSAY_ERR_IO);
+    fd = as_run_path_create(temp, sizeof temp, "run.assay", &err);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(as_run_path_publish(temp, "run.assay", &err), ASSAY_ERR_IO);
+    assert_non_null(strstr(err.msg, "belongs to another user"));
+    expect_file("run.assay", "ASSAYRUN of another user");
+}
+
 static void a_lost_name_is_reported_at_the_end(void **state)
 {
     struct assay_error err;
@@ -205,6 +260,109 @@ static void the_program_cannot_drop_the_lock(void **state)
     assert_int_equal(pid, getpid());
     rec_stop();
     assert_false(as_run_claim_is_recorded(AT_FDCWD, "run.assay.ring", &pid));
+}
+
+static void expect_calls(const char *path)
+{
+    struct rec r = rec_read(path);
+
+    rec_expect_whole(&r);
+    assert_int_equal(rec_calls(&r, "work"), CALLS);
+    rec_done(&r);
+}
+
+/* A child of fork holds no descriptor, so no lock; its ring says who records. */
+static void a_living_child_is_recorded(void **state)
+{
+    char run[64], ring[80];
+    struct assay_error err;
+    int told[2];
+    pid_t child;
+    long pid = 0;
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(told), 0);
+    rec_start("run.assay", NULL);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        for (int i = 0; i < CALLS; i++) {
+            ASSAY_SCOPE("work");
+        }
+        (void)!write(told[1], "x", 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    (void)snprintf(run, sizeof run, "run.%d.assay", (int)child);
+    (void)snprintf(ring, sizeof ring, "%s.ring", run);
+    assert_true(as_run_claim_is_recorded(AT_FDCWD, ring, &pid));
+    assert_int_equal(pid, child);
+    assert_int_equal(as_run_path_check(run, &err), ASSAY_ERR_STATE);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_false(as_run_claim_is_recorded(AT_FDCWD, ring, &pid));
+    rec_stop();
+    close(told[0]);
+    close(told[1]);
+}
+
+/* Without a thread of its own the recorder has its lock in the program's table. */
+static void record_without_lock(int opened, int go_on)
+{
+    struct rlimit none = {0, 0};
+    struct assay_error err;
+    char byte;
+
+    if ((geteuid() == 0 && setuid(NOBODY) != 0) || setrlimit(RLIMIT_NPROC, &none) != 0)
+        _exit(1);
+    if (assay_session_open("run.assay", NULL, &err) < 0)
+        _exit(2);
+    for (int fd = 3; fd < 1024; fd++)
+        if (fd != opened && fd != go_on)
+            close(fd);
+    (void)!write(opened, "x", 1);
+    (void)!read(go_on, &byte, 1);
+    for (int i = 0; i < CALLS; i++) {
+        ASSAY_SCOPE("work");
+    }
+    _exit(assay_session_close(&err) < 0 ? 3 : 0);
+}
+
+static void a_recorder_without_its_lock_keeps_the_path(void **state)
+{
+    int opened[2], go_on[2], status;
+    struct assay_error err;
+    pid_t first, second;
+    char byte;
+
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip();
+#endif
+    if (geteuid() != 0)
+        skip(); /* the limit on threads would count what else this user runs */
+    assert_int_equal(chmod(".", 0777), 0);
+    assert_int_equal(pipe(opened) + pipe(go_on), 0);
+    first = fork();
+    if (first == 0)
+        record_without_lock(opened[1], go_on[0]);
+    assert_int_equal(read(opened[0], &byte, 1), 1);
+    second = fork();
+    if (second == 0) {
+        if (setuid(NOBODY) != 0)
+            _exit(1);
+        _exit(assay_session_open("run.assay", NULL, &err) == ASSAY_ERR_STATE ? 0 : 2);
+    }
+    assert_int_equal(waitpid(second, &status, 0), second);
+    assert_int_equal(status, 0);
+    assert_int_equal(write(go_on[1], "x", 1), 1);
+    assert_int_equal(waitpid(first, &status, 0), first);
+    assert_int_equal(status, 0);
+    expect_calls("run.assay");
+    for (int i = 0; i < 2; i++)
+        close(opened[i]), close(go_on[i]);
 }
 
 /* ---- all at once ---- */
@@ -255,15 +413,6 @@ static void contend(struct shared *s, bool doomed)
         _exit(1);
     }
     _exit(0);
-}
-
-static void expect_calls(const char *path)
-{
-    struct rec r = rec_read(path);
-
-    rec_expect_whole(&r);
-    assert_int_equal(rec_calls(&r, "work"), CALLS);
-    rec_done(&r);
 }
 
 static void contend_once(struct shared *s, int n, unsigned doomed)
@@ -326,8 +475,12 @@ int main(void)
         RECORDED(the_ring_of_an_older_run_stays_with_it),
         RECORDED(a_child_takes_the_next_free_name),
         RECORDED(files_are_their_owners_alone),
+        RECORDED(what_another_user_put_there_is_no_older_run),
+        RECORDED(a_run_made_at_once_takes_no_mode_of_another_user),
         RECORDED(a_lost_name_is_reported_at_the_end),
         RECORDED(the_program_cannot_drop_the_lock),
+        RECORDED(a_living_child_is_recorded),
+        RECORDED(a_recorder_without_its_lock_keeps_the_path),
         RECORDED(of_many_recorders_one_has_the_path),
     };
 

@@ -155,6 +155,13 @@ static void a_hostile_name_cannot_steer_the_terminal(void **state)
         {"\xe2\x80\xa8", 3, "\\u2028"},
         {"\xef\xbb\xbf", 3, "\\ufeff"},
         {"\xf3\xa0\x81\x81", 4, "\\U000e0041"}, /* a tag */
+        {"a\xc2\xad"
+         "b",
+         4, "a\\xadb"},                                    /* soft hyphen */
+        {"\xe1\x85\x9f\xe1\x85\xa0", 6, "\\u115f\\u1160"}, /* letters of no width */
+        {"\xe3\x85\xa4", 3, "\\u3164"},
+        {"\xef\xb8\x80\xef\xb8\x8f", 6, "\\ufe00\\ufe0f"}, /* variation selectors */
+        {"\xf3\xa0\x84\x80\xf3\xa0\x87\xaf", 8, "\\U000e0100\\U000e01ef"},
         {"größe 畳 😀", 16, "größe 畳 😀"},
         {"C:\\x1b", 6, "C:\\x1b"},
         {"", 0, ""},

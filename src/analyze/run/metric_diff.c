@@ -28,8 +28,22 @@ struct as_metric *as_metrics_add(struct as_metrics *metrics, const char *unit, d
         metric = &metrics->none;
     *metric = (struct as_metric){
         .name = as_arena_text(&metrics->arena, text, strlen(text)), .unit = unit, .value = value};
+    metric->public_name = metric->name;
     metrics->no_memory = metrics->no_memory || !metric->name || metric == &metrics->none;
     return metric;
+}
+
+int as_metrics_name(struct as_metrics *metrics, const struct as_metrics *redacted,
+                    struct assay_error *err)
+{
+    const struct as_metric *from = redacted->rows.at;
+    struct as_metric *to = metrics->rows.at;
+
+    if (metrics->no_memory || redacted->no_memory || metrics->rows.n != redacted->rows.n)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < metrics->rows.n; i++)
+        to[i].public_name = from[i].name;
+    return ASSAY_OK;
 }
 
 void as_metrics_fini(struct as_metrics *metrics)
@@ -56,6 +70,7 @@ static int add_side(struct as_metric_diff *d, struct as_hash_map *map,
         row = &d->row[*as_hash_map_find(map, metric->name, size)];
         if (rc == 1) {
             *row = (struct as_metric_row){.name = metric->name,
+                                          .public_name = metric->public_name,
                                           .unit = metric->unit,
                                           .value = {AS_UNKNOWN, AS_UNKNOWN},
                                           .change = AS_UNKNOWN,

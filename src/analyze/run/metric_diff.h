@@ -9,6 +9,7 @@
 /* One metric of one run. */
 struct as_metric {
     const char *name;
+    const char *public_name; /* without arguments of commands */
     const char *unit; /* "ns", "bytes", "share", "count", "ratio", or of a rate: "FLOP/s", "/s" */
     double value;     /* NaN: not known */
     const double *sample_ns; /* of times; NULL: none were kept */
@@ -29,8 +30,13 @@ struct as_metric *as_metrics_add(struct as_metrics *metrics, const char *unit, d
                                  const char *name, ...);
 void as_metrics_fini(struct as_metrics *metrics);
 
+/* Takes the public names from the same metrics of the run as it is shown without arguments. Those
+ * must outlive the others. */
+AS_MUST_USE int as_metrics_name(struct as_metrics *metrics, const struct as_metrics *redacted,
+                                struct assay_error *err);
+
 struct as_metric_row {
-    const char *name, *unit;
+    const char *name, *public_name, *unit;
     bool in[2];
     double value[2];
     double change; /* (B - A) / A; NaN when A is 0 or one is not known */

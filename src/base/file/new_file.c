@@ -3,17 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file/file_guard.h"
 #include "base/file/file_open.h"
+#include "base/file/prepared.h"
 
 enum { OWN_MODE = 0600, TRIES = 64 };
 
@@ -106,6 +109,18 @@ static int open_folder(struct as_new_file *file, struct assay_error *err)
     return file->folder < 0 ? cannot(file, err) : ASSAY_OK;
 }
 
+/* Whoever made a pipe with a name reads what is written into it. One without is reached only
+ * through a descriptor that was given to us. */
+static bool is_ours_to_write(int fd, const struct stat *st)
+{
+    struct statfs system;
+
+    if (S_ISCHR(st->st_mode))
+        return true;
+    return S_ISFIFO(st->st_mode) && (st->st_uid == 0 || st->st_uid == geteuid() ||
+                                     (fstatfs(fd, &system) == 0 && system.f_type == PIPEFS_MAGIC));
+}
+
 /* A device or pipe cannot be replaced, it is written as it stands: 1. What is opened is what was
  * looked at, whatever happens to the name meanwhile. 0: it is neither. */
 static int open_stream(struct as_new_file *file, const struct stat *link, struct assay_error *err)
@@ -118,7 +133,7 @@ static int open_stream(struct as_new_file *file, const struct stat *link, struct
 
     if (seen < 0)
         return 0;
-    if (fstat(seen, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))) {
+    if (fstat(seen, &st) == 0 && is_ours_to_write(seen, &st)) {
         (void)snprintf(again, sizeof again, "/proc/self/fd/%d", seen);
         file->fd = as_open(again, O_WRONLY | O_NOCTTY);
         rc = file->fd < 0 ? cannot(file, err) : 1;
@@ -139,6 +154,9 @@ static int look_at(const struct as_new_file *file, struct stat *st, struct assay
     if (S_ISLNK(st->st_mode))
         return as_fail(err, ASSAY_ERR_IO,
                        "cannot write %s: it is a symbolic link; name the file itself", file->path);
+    if (S_ISFIFO(st->st_mode))
+        return as_fail(err, ASSAY_ERR_IO, "cannot write %s: it is a pipe of another user",
+                       file->path);
     if (!S_ISREG(st->st_mode))
         return as_fail(err, ASSAY_ERR_IO, "cannot write %s: it is not a regular file", file->path);
     if (file->only_new)
@@ -195,6 +213,8 @@ int as_new_file_open(struct as_new_file *file, const char *path, struct assay_er
     const char *slash = strrchr(path, '/');
     int rc;
 
+    if (as_prepared_take(file, path))
+        return ASSAY_OK;
     *file = (struct as_new_file){.fd = -1, .folder = -1};
     if (!path[0])
         return as_fail(err, ASSAY_ERR_USAGE, "the name of the file to write is empty");
@@ -220,7 +240,8 @@ int as_new_file_create(const char *path, int flags, struct assay_error *err)
 /* ---- publishing ---- */
 
 /* As readable as the file it replaces, and no more: where its group cannot be kept, a right of the
- * group would be one of another group. */
+ * group would be one of another group. A file of another user decides nothing: whoever put it there
+ * would choose who reads ours. */
 static bool keep_mode(int fd, const struct stat *old)
 {
     mode_t mode = old->st_mode & 0777;
@@ -228,6 +249,8 @@ static bool keep_mode(int fd, const struct stat *old)
 
     if (fstat(fd, &st) != 0)
         return false;
+    if (st.st_uid != old->st_uid)
+        return true;
     if (st.st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid) != 0)
         mode &= ~(mode_t)070 | (mode & 7) << 3;
     return fchmod(fd, mode) == 0;
@@ -305,11 +328,25 @@ static int publish(struct as_new_file *file, struct assay_error *err)
     return ASSAY_OK;
 }
 
+/* What has come there since is looked at here, where it is known what was read. */
+static int publish_prepared(struct as_new_file *file, struct assay_error *err)
+{
+    struct stat old;
+    int there = look_at(file, &old, err);
+
+    if (there < 0)
+        return there;
+    as_guard_output(file->fd);
+    return close_well(&file->fd) ? as_prepared_ask(file->prepared - 1, err) : cannot(file, err);
+}
+
 int as_new_file_publish(struct as_new_file *file, struct assay_error *err)
 {
     int rc;
 
-    if (file->folder >= 0)
+    if (file->prepared)
+        rc = publish_prepared(file, err);
+    else if (file->folder >= 0)
         rc = publish(file, err);
     else
         rc = close_well(&file->fd) ? ASSAY_OK : cannot(file, err);
@@ -321,7 +358,7 @@ void as_new_file_drop(struct as_new_file *file)
 {
     if (file->fd >= 0)
         (void)close_well(&file->fd);
-    if (file->part[0])
+    if (file->part[0] && !file->prepared)
         (void)unlinkat(file->folder, file->part, 0);
     leave_name(file);
     if (file->folder >= 0)

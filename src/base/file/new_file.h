@@ -2,13 +2,15 @@
  * under a name that nobody can guess, put on the disk, and then takes its place in one step. Until
  * then, and after every failure, what stood there before is untouched and nothing is left over.
  *
- * A new file is for its owner alone (mode 0600); one that replaces another keeps that one's mode. A
- * symbolic link is never followed or replaced, except one to a device or a pipe that root or we
- * made, as /dev/stdout is. What may be replaced is for file_guard.h to say. */
+ * A new file is for its owner alone (mode 0600); one that replaces another of the same owner keeps
+ * that one's mode and group. A symbolic link is never followed or replaced, except one to a device
+ * or a pipe that root or we made, as /dev/stdout is; a pipe that has a name must be root's or ours
+ * itself. What may be replaced is for file_guard.h to say. */
 #ifndef AS_BASE_FILE_NEW_FILE_H
 #define AS_BASE_FILE_NEW_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -24,6 +26,8 @@ struct as_new_file {
     char part[40];    /* in the folder; "": the file has no name yet, or has its own */
     bool only_new;    /* set by the caller: nothing may be there yet */
     struct as_temporary *temporary;
+    size_t
+        prepared; /* its number from 1: another process puts it in place (prepared.h); 0: we do */
 };
 
 /* Begins to write what is to stand at `path`. Nothing appears there yet. */
@@ -62,6 +66,9 @@ AS_MUST_USE int as_temporary_folder_make(struct as_temporary **folder, char path
 
 /* Makes the next such folder now, for a program that is about to give up the right to it. */
 AS_MUST_USE int as_temporary_folder_prepare(char path[AS_TEMPORARY_PATH], struct assay_error *err);
+
+/* Removes such a folder for the process that made it. */
+void as_temporary_folder_clean(const char *path);
 
 /* Accepts NULL. */
 void as_temporary_folder_remove(struct as_temporary *folder);

@@ -147,6 +147,11 @@ int as_temporary_folder_make(struct as_temporary **folder, char path[AS_TEMPORAR
     return ASSAY_OK;
 }
 
+void as_temporary_folder_clean(const char *path)
+{
+    remove_folder(path);
+}
+
 void as_temporary_folder_remove(struct as_temporary *folder)
 {
     if (folder)

@@ -114,6 +114,7 @@ static int split(struct as_load_command *load, const char *command, char ***argv
     size_t size = strlen(command), n = 0;
     char **words = as_arena_zero(&load->arena, size / 2 + 2, sizeof *words);
     const char *at = command;
+    char shown[64];
     bool bad = false;
 
     *argv = words;
@@ -126,8 +127,10 @@ static int split(struct as_load_command *load, const char *command, char ***argv
             break;
         words[n++] = word;
     }
+    as_redact_command(shown, sizeof shown, command);
     if (bad)
-        return as_fail(err, ASSAY_ERR_USAGE, "a quote is not closed in '%.60s'", command);
+        return as_fail(err, ASSAY_ERR_USAGE, "a quote is not closed in '%.60s'",
+                       load->redact ? shown : command);
     return n ? ASSAY_OK : as_fail(err, ASSAY_ERR_USAGE, "a command is empty");
 }
 
@@ -197,6 +200,7 @@ static int take_names(struct as_bench_work *w, size_t n, struct assay_error *err
 static int find_baseline(struct as_bench_work *w, struct assay_error *err)
 {
     const char *wanted = as_opt_text(w->line, "baseline");
+    char shown[64];
 
     w->bench.baseline = 0;
     if (!wanted)
@@ -207,7 +211,9 @@ static int find_baseline(struct as_bench_work *w, struct assay_error *err)
             w->bench.baseline = i;
             return ASSAY_OK;
         }
-    return as_fail(err, ASSAY_ERR_USAGE, "--baseline '%.60s' is none of the commands", wanted);
+    as_redact_command(shown, sizeof shown, wanted);
+    return as_fail(err, ASSAY_ERR_USAGE, "--baseline '%.60s' is none of the commands",
+                   as_opt_given(w->line, "redact") ? shown : wanted);
 }
 
 static int plan_settings(struct as_bench_work *w, size_t n, struct assay_error *err)
@@ -215,8 +221,11 @@ static int plan_settings(struct as_bench_work *w, size_t n, struct assay_error *
     struct as_load_command *load = &w->command;
     int rc = as_bench_init(&w->bench, w->kind->name, n + w->has_shell, err);
 
-    *load = (struct as_load_command){
-        .environment = environ, .n_settings = n + w->has_shell, .out_fd = -1, .err_fd = -1};
+    *load = (struct as_load_command){.environment = environ,
+                                     .n_settings = n + w->has_shell,
+                                     .redact = as_opt_given(w->line, "redact"),
+                                     .out_fd = -1,
+                                     .err_fd = -1};
     load->argv = as_arena_zero(&load->arena, load->n_settings, sizeof *load->argv);
     if (rc == ASSAY_OK && !load->argv)
         rc = as_fail_nomem(err);

@@ -217,6 +217,23 @@ static int look_at(struct as_bench_work *w, struct assay_error *err)
     return ASSAY_OK;
 }
 
+/* A link would have us write, or remove, elsewhere. */
+static int refuse_links(const struct as_bench_work *w, struct assay_error *err)
+{
+    static const char *const parts[] = {"csv", "figs", "witness"};
+    char path[PATH_MAX];
+    struct stat st;
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(parts); i++) {
+        rc = join(path, w->folder, parts[i], err);
+        if (rc == ASSAY_OK && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+            rc = as_fail(err, ASSAY_ERR_IO,
+                         "%s is a symbolic link; remove it, or choose another --output-dir", path);
+    }
+    return rc;
+}
+
 static int make_folders(struct as_bench_work *w, struct assay_error *err)
 {
     static const char *const parts[] = {"csv", "figs"};
@@ -250,7 +267,9 @@ int as_bench_folder_open(struct as_bench_work *w, struct assay_error *err)
         if (!S_ISDIR(st.st_mode))
             return as_fail(err, ASSAY_ERR_IO, "%s is a file; --output-dir must be a folder",
                            w->folder);
-        rc = look_at(w, err);
+        rc = refuse_links(w, err);
+        if (rc == ASSAY_OK)
+            rc = look_at(w, err);
     }
     if (rc == ASSAY_OK)
         rc = make_folders(w, err);

@@ -131,6 +131,7 @@ static int plan_command(struct as_bench_work *w, struct assay_error *err)
                                   (size_t)w->line->n_operands, environ, err);
     w->command.any_status = as_opt_given(w->line, "ignore-failure");
     w->command.keep_output = as_opt_given(w->line, "outputs");
+    w->command.redact = as_opt_given(w->line, "redact");
     if (rc == ASSAY_OK)
         rc = as_bench_plan_hooks(w, err);
     used = (size_t)snprintf(w->title, sizeof w->title, "%s", w->line->operand[0]);

@@ -44,7 +44,6 @@ static size_t read_words(const struct as_cmd_line *line, const char *name, const
 static int check_run_path(const struct as_cmd_line *line, struct assay_error *err)
 {
     const char *path = as_show_run_path(line);
-    char temporary[PATH_MAX];
     int rc;
 
     if (!path || strcmp(line->cmd->name, "report") == 0)
@@ -52,12 +51,7 @@ static int check_run_path(const struct as_cmd_line *line, struct assay_error *er
     rc = as_run_path_check(path, err);
     if (rc < 0)
         return rc;
-    rc = as_run_path_create(temporary, sizeof temporary, path, err);
-    if (rc < 0)
-        return rc;
-    close(rc);
-    unlink(temporary);
-    return ASSAY_OK;
+    return as_run_path_try(path, err);
 }
 
 int as_show_read(struct as_show *show, const struct as_cmd_line *line, struct assay_error *err)

@@ -14,6 +14,7 @@
 #include "base/file/file_map.h"
 #include "base/file/new_file.h"
 #include "base/units.h"
+#include "cmd/guard/output_keeper.h"
 
 enum { FAILED = 3 };
 
@@ -22,6 +23,7 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM,
 void as_guards_clean(void)
 {
     as_temporaries_remove();
+    as_output_keeper_end();
 }
 
 static void end(int number)

@@ -16,12 +16,16 @@
 #include <unistd.h>
 
 #include "base/file/file_open.h"
+#include "base/file/file_read.h"
 #include "base/file/new_file.h"
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/common/cache_folder.h"
+#include "cmd/common/outputs.h"
 #include "cmd/common/show_options.h"
+#include "cmd/guard/output_keeper.h"
 #include "cmd/guard/sandbox_calls.h"
+#include "trace/run/run_path.h"
 
 /* LeakSanitizer traces the process and reads its own files at the end: nothing is confined then. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -50,6 +54,8 @@ static const bool is_traced = false;
 #define RIGHTS_OTHER                                                                               \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |    \
      LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM)
+
+enum { MOST_BESIDE = 500 }; /* names in a folder: about 1 ms */
 
 struct ruleset {
     int fd;
@@ -134,14 +140,9 @@ static bool folder_of(char out[PATH_MAX], const char *path)
 
 /* ---- what the command line names ---- */
 
-/* Whether the i-th option names a file or folder to write. */
-static bool is_output(const struct as_cmd_line *line, size_t i)
-{
-    const struct as_opt *opt = as_cmd_opt_at(line->cmd, i);
-
-    return line->value[i] && (opt->kind == AS_OPT_FILE || opt->kind == AS_OPT_FOLDER) &&
-           (strcmp(opt->name, "output") != 0 || strcmp(line->value[i], "-") != 0);
-}
+/* Made before it is asked for; "": none is needed. */
+static char line_temporary[AS_TEMPORARY_PATH];
+static const char *line_run; /* NULL: none is recorded */
 
 /* The nearest folder above `path` that exists: outputs make the folders they need. */
 static void allow_above(const struct ruleset *rules, const char *path)
@@ -155,62 +156,163 @@ static void allow_above(const struct ruleset *rules, const char *path)
     allow_writing(rules, folder);
 }
 
-/* A device is written as it stands, and a link is refused later: the folder is not needed. */
-static void allow_output(const struct ruleset *rules, const char *path, bool is_folder)
+/* What the command does with an output called NAME.assay. */
+enum run_use { RUN_NONE, RUN_MADE, RUN_RECORDED };
+
+/* A run that is made at once is one file; one that is recorded has its ring beside it meanwhile. */
+static enum run_use run_use_of(const struct as_cmd_line *line, size_t i)
+{
+    const char *path = as_show_run_path(line);
+
+    if (!path || line->value[i] != path)
+        return RUN_NONE;
+    return strcmp(line->cmd->name, "sweep") == 0     ? RUN_MADE
+           : strcmp(line->cmd->name, "profile") == 0 ? RUN_RECORDED
+                                                     : RUN_NONE;
+}
+
+static bool keep_output(const struct as_cmd_line *line, size_t i)
+{
+    switch (run_use_of(line, i)) {
+    case RUN_MADE:
+        return as_output_keep_run(line->value[i], &line_run);
+    case RUN_RECORDED:
+        return false;
+    default:
+        return as_output_keep(line->value[i]);
+    }
+}
+
+/* What can be opened now is put in place by the keeper: its folder is not given away. */
+static void prepare_outputs(const struct as_cmd_line *line, bool kept[])
+{
+    const struct as_opt *opt;
+
+    for (size_t i = 0; (opt = as_cmd_opt_at(line->cmd, i)) != NULL; i++) {
+        if (!as_output_is(line, i))
+            continue;
+        if (opt->kind == AS_OPT_FOLDER)
+            as_output_keep_folder(line->value[i]);
+        else
+            kept[i] = keep_output(line, i);
+    }
+    if (as_opt_known(line, "trace") && as_opt_given(line, "trace") && !as_show_run_path(line) &&
+        as_temporary_folder_prepare(line_temporary, NULL) == ASSAY_OK)
+        as_output_keep_temporary(line_temporary);
+}
+
+/* A device is written as it stands, and a link is refused later: the folder is not needed. Of a
+ * file that is replaced the beginning is read, which may be that of a model. */
+static void allow_output(const struct ruleset *rules, const char *path, bool is_folder, bool kept)
 {
     struct stat st;
     bool there = lstat(path, &st) == 0;
 
     if (there && is_folder)
         allow_writing(rules, path);
-    else if (!there || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+    else if (kept && there)
+        allow(rules, path, LANDLOCK_ACCESS_FS_READ_FILE);
+    else if (!kept && (!there || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
         allow_above(rules, path);
-    else
+    else if (!kept)
         allow(rules, path, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
 }
 
-/* Made now, and taken by the command: the folder it stands in is not given away. */
-static void allow_temporary(const struct ruleset *rules)
+/* It is read again when it is complete, with the ring beside it if there is one. */
+static void allow_run(const struct ruleset *rules, const char *path)
 {
-    char path[AS_TEMPORARY_PATH], folder[PATH_MAX];
+    char ring[PATH_MAX];
 
-    if (as_temporary_folder_prepare(path, NULL) < 0)
-        return; /* the command tries again, and says why not */
-    allow_writing(rules, path);
-    if (folder_of(folder, path))
-        allow(rules, folder, LANDLOCK_ACCESS_FS_REMOVE_DIR);
+    allow(rules, line_run, LANDLOCK_ACCESS_FS_READ_FILE);
+    if (as_run_path_ring(ring, sizeof ring, path))
+        allow(rules, ring, LANDLOCK_ACCESS_FS_READ_FILE);
 }
 
-/* The file that an operand or NAME=FILE names, with what stands beside it: external weights. */
+/* Whether a file of that kind may have weights in others beside it. */
+static bool has_beside(const char *path)
+{
+    char head[8] = {0};
+    int fd = as_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    bool known = fd >= 0 && as_pread_some(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+                 (memcmp(head, "GGUF", 4) == 0 || memcmp(head + 4, "TFL3", 4) == 0);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return !known;
+}
+
+/* The files of a folder, and the folders in it with everything below; none whose name is hidden:
+ * keys and settings are kept there. Where there are so many that it would take long, all of it. */
+static void allow_beside(const struct ruleset *rules, const char *folder)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    size_t n = 0;
+
+    while (dir && n < MOST_BESIDE && (entry = readdir(dir)) != NULL) {
+        int fd;
+
+        if (entry->d_name[0] == '.' ||
+            (entry->d_type != DT_REG && entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+            continue;
+        fd = as_open_at(dirfd(dir), entry->d_name, O_PATH | O_NOFOLLOW);
+        allow_held(rules, fd, RIGHTS_READ);
+        if (fd >= 0)
+            (void)close(fd);
+        n++;
+    }
+    if (n == MOST_BESIDE)
+        allow_reading(rules, folder);
+    if (dir)
+        (void)closedir(dir);
+}
+
+/* The file that an operand names; of one that may have external weights, what lies beside it. */
+static bool allow_model(const struct ruleset *rules, const char *path)
+{
+    char folder[PATH_MAX], real[PATH_MAX], above[PATH_MAX];
+    bool beside = has_beside(path);
+
+    allow(rules, path, RIGHTS_READ);
+    if (!beside || !folder_of(folder, path))
+        return false;
+    allow_beside(rules, folder);
+    if (realpath(path, real) && folder_of(above, real) && realpath(folder, real) &&
+        strcmp(above, real) != 0) /* through a link */
+        allow_beside(rules, above);
+    return true;
+}
+
+/* NAME=FILE */
 static void allow_input(const struct ruleset *rules, const char *text)
 {
     const char *equals = strchr(text, '=');
-    char folder[PATH_MAX], real[PATH_MAX];
 
-    if (equals && access(text, F_OK) != 0)
-        text = equals + 1;
-    if (folder_of(folder, text))
-        allow_reading(rules, folder);
-    if (realpath(text, real) && folder_of(folder, real)) /* through a link */
-        allow_reading(rules, folder);
+    allow(rules, equals && access(text, F_OK) != 0 ? equals + 1 : text, RIGHTS_READ);
 }
 
-static void allow_line(const struct ruleset *rules, const struct as_cmd_line *line)
+/* Whether a file may be looked for beside another. */
+static bool allow_line(const struct ruleset *rules, const struct as_cmd_line *line,
+                       const bool kept[])
 {
     const struct as_opt *opt;
     const char *input;
+    bool beside = false;
 
     for (int i = 0; i < line->n_operands; i++)
         if (strncmp(line->operand[i], "zoo:", 4) != 0)
-            allow_input(rules, line->operand[i]);
+            beside |= allow_model(rules, line->operand[i]);
     for (size_t i = 0;
          as_opt_known(line, "input") && (input = as_opt_list_at(line, "input", i)) != NULL; i++)
         allow_input(rules, input);
     for (size_t i = 0; (opt = as_cmd_opt_at(line->cmd, i)) != NULL; i++)
-        if (is_output(line, i))
-            allow_output(rules, line->value[i], opt->kind == AS_OPT_FOLDER);
-    if (as_opt_known(line, "trace") && as_opt_given(line, "trace") && !as_show_run_path(line))
-        allow_temporary(rules);
+        if (as_output_is(line, i))
+            allow_output(rules, line->value[i], opt->kind == AS_OPT_FOLDER, kept[i]);
+    if (line_temporary[0])
+        allow_writing(rules, line_temporary);
+    if (line_run)
+        allow_run(rules, as_show_run_path(line));
+    return beside;
 }
 
 /* Libraries beside the program, and where the dynamic linker was told to look. */
@@ -256,28 +358,36 @@ static void allow_proc(const struct ruleset *rules)
 
 static void allow_system(const struct ruleset *rules)
 {
-    static const char *const folders[] = {"/usr", "/lib", "/lib64", "/etc", "/sys", "/opt"};
+    static const char *const folders[] = {"/usr", "/lib", "/lib64", "/sys", "/opt"};
+    static const char *const files[] = {"/etc/ld.so.cache", "/etc/localtime",
+                                        "/etc/ssl/openssl.cnf"};
     static const char *const devices[] = {"/dev/null",    "/dev/zero",   "/dev/full",
                                           "/dev/urandom", "/dev/random", "/dev/tty"};
 
     for (size_t i = 0; i < AS_COUNT_OF(folders); i++)
         allow_reading(rules, folders[i]);
+    for (size_t i = 0; i < AS_COUNT_OF(files); i++)
+        allow(rules, files[i], LANDLOCK_ACCESS_FS_READ_FILE);
     for (size_t i = 0; i < AS_COUNT_OF(devices); i++)
         allow(rules, devices[i],
               LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | RIGHT_TRUNCATE);
 }
 
-static void confine_files(const struct as_cmd_line *line)
+static bool confine_files(const struct as_cmd_line *line)
 {
+    bool kept[AS_CMD_MAX_OPTS] = {false}, beside;
     struct ruleset rules;
     char cache[PATH_MAX];
 
     if (ruleset_new(&rules) < 0)
-        return;
+        return true;
+    prepare_outputs(line, kept);
+    if (!as_output_keeper_start())
+        memset(kept, 0, sizeof kept);
     allow_system(&rules);
     allow_proc(&rules);
     allow_program(&rules);
-    allow_line(&rules, line);
+    beside = allow_line(&rules, line, kept);
     /* Made now: afterwards its parent cannot be written. */
     if (as_opt_known(line, "no-roofline") && as_cache_folder(cache) &&
         as_folder_make(cache, 0700, NULL) == ASSAY_OK)
@@ -285,6 +395,7 @@ static void confine_files(const struct as_cmd_line *line)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         (void)syscall(SYS_landlock_restrict_self, rules.fd, 0);
     (void)close(rules.fd);
+    return beside;
 }
 
 /* ---- modes ---- */
@@ -320,9 +431,9 @@ static void keep_modes(const struct as_cmd_line *line, struct as_kept_modes *kep
     struct stat st;
 
     for (size_t i = 0; (opt = as_cmd_opt_at(line->cmd, i)) != NULL; i++)
-        if (is_output(line, i) && opt->kind == AS_OPT_FOLDER)
+        if (as_output_is(line, i) && opt->kind == AS_OPT_FOLDER)
             keep_modes_in(kept, line->value[i]);
-        else if (is_output(line, i) && lstat(line->value[i], &st) == 0)
+        else if (as_output_is(line, i) && lstat(line->value[i], &st) == 0)
             keep_modes_of(kept, &st);
 }
 
@@ -332,7 +443,7 @@ void as_sandbox_enter(const struct as_cmd_line *line)
 
     if (is_traced || !line->cmd->confined || as_opt_given(line, "no-sandbox"))
         return;
-    confine_files(line);
+    kept.beside = confine_files(line);
     keep_modes(line, &kept);
     as_sandbox_calls(&kept);
 }

@@ -8,10 +8,12 @@
 
 /* Once, before the first file is read, for commands whose `confined` says so; --no-sandbox is
  * honored. From then on the process and its threads
- * - read files only in the folders of the operands and of options that name files, in those of the
- *   system and of this program, and what /proc has about the machine and this process;
- * - write only in the folders of outputs, in the cache folder and, where the command keeps
- *   temporary files, in a folder made for them;
+ * - read the files that operands and options name, what lies beside a model that may have weights
+ *   in other files, the folders of the system and of this program, and what /proc has about the
+ *   machine and this process;
+ * - write only in folders that outputs name, in the cache folder and, where the command keeps
+ *   temporary files or records a run, in the folder for that; outputs that are files are put in
+ *   place by another process (output_keeper.h);
  * - start no program or process, open no socket, signal and trace no process, change no mount,
  *   namespace, user, mode or owner. docs/security.md has the full list.
  * Memory may still be made executable: kernels are compiled while the program runs. */

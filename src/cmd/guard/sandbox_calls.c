@@ -28,6 +28,10 @@ enum {
     ((uint32_t)CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |       \
      CLONE_NEWPID | CLONE_NEWNET)
 
+/* O_CREAT, and what O_TMPFILE adds to O_DIRECTORY; set-user-id, set-group-id and sticky. */
+#define MAKES_FILE ((uint32_t)O_CREAT | ((uint32_t)O_TMPFILE & ~(uint32_t)O_DIRECTORY))
+#define OTHER_USER 07000u
+
 static const uint16_t refused[] = {
     /* programs and processes */
     SYS_execve,
@@ -149,6 +153,8 @@ static const uint16_t refused[] = {
     SYS_sethostname,
     SYS_setdomainname,
     SYS_settimeofday,
+    SYS_adjtimex,
+    SYS_clock_adjtime,
     SYS_clock_settime,
 };
 
@@ -236,6 +242,36 @@ static void allow_modes(struct program *p, const struct as_kept_modes *kept)
         allow(p);
 }
 
+/* No file or folder is made with a right to be another user. openat2() has its mode in memory,
+ * where no filter looks. */
+static void allow_making(struct program *p, bool beside)
+{
+    static const struct {
+        uint32_t number, flags, mode; /* which arguments; flags 9: it always makes something */
+    } calls[] = {
+        {SYS_open, 1, 2},    {SYS_openat, 2, 3}, {SYS_creat, 9, 1},   {SYS_mkdir, 9, 1},
+        {SYS_mkdirat, 9, 2}, {SYS_mknod, 9, 1},  {SYS_mknodat, 9, 2},
+    };
+
+    for (size_t i = 0; i < AS_COUNT_OF(calls); i++) {
+        bool asks = calls[i].flags != 9;
+
+        begin(p, calls[i].number, asks ? 6 : 4);
+        if (asks) {
+            load_argument(p, calls[i].flags);
+            add(p, BPF_JMP | BPF_JSET | BPF_K, MAKES_FILE, 0, 3);
+        }
+        load_argument(p, calls[i].mode);
+        add(p, BPF_JMP | BPF_JSET | BPF_K, OTHER_USER, 0, 1);
+        refuse(p);
+        allow(p);
+    }
+    if (!beside) {
+        begin(p, SYS_openat2, 1);
+        end(p, SECCOMP_RET_ERRNO | ENOSYS);
+    }
+}
+
 /* raise() and abort() signal a thread of ours; terminals are asked about, never written into. */
 static void allow_own(struct program *p)
 {
@@ -245,6 +281,9 @@ static void allow_own(struct program *p)
 
     choose(p, SYS_tgkill, 0, own, 1, true);
     choose(p, SYS_prlimit64, 0, own, 2, true);
+    choose(p, SYS_sched_setscheduler, 0, own, 2, true);
+    choose(p, SYS_sched_setparam, 0, own, 2, true);
+    choose(p, SYS_sched_setattr, 0, own, 2, true);
     choose(p, SYS_ioctl, 1, terminal, AS_COUNT_OF(terminal), true);
     choose(p, SYS_fcntl, 1, signal_owner, AS_COUNT_OF(signal_owner), false);
 }
@@ -262,6 +301,7 @@ void as_sandbox_calls(const struct as_kept_modes *kept)
     end(&p, SECCOMP_RET_ERRNO | ENOSYS);
     allow_threads(&p);
     allow_modes(&p, kept);
+    allow_making(&p, kept->beside);
     allow_own(&p);
     for (size_t i = 0; i < AS_COUNT_OF(refused); i++) {
         begin(&p, refused[i], 1);

@@ -11,6 +11,7 @@ struct as_kept_modes {
     uint32_t modes; /* every bit that one of them has */
     uint32_t group; /* of one whose group is not ours */
     bool has_group;
+    bool beside; /* files are looked for beside others, by openat2() */
 };
 
 /* For this thread, those it starts and those there are. Refused calls fail with EPERM, calls of

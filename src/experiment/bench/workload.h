@@ -69,6 +69,7 @@ struct as_load_command {
     size_t n_settings;
     char *const *environment;
     bool any_status;  /* a command that ends with another status than 0 did not fail */
+    bool redact;      /* errors have no argument of a command, and nothing that it said */
     bool keep_output; /* its output is kept in memory while it runs, and hashed; else thrown away */
     int out_fd, err_fd;        /* what the last run wrote; -1: nothing */
     volatile sig_atomic_t pid; /* of the one that runs, for a handler of signals; 0: none */

@@ -15,6 +15,7 @@
 #include "base/file/file_open.h"
 #include "base/file/file_read.h"
 #include "base/hash.h"
+#include "base/text/redact.h"
 
 static int check_axes(const struct as_grid *grid, const char *const *pattern, size_t n,
                       struct assay_error *err)
@@ -190,9 +191,10 @@ static void last_words(int fd, char out[120])
 
 static int tell_end(const char *name, int status, int errors, struct assay_error *err)
 {
-    char words[120];
+    char words[120] = "";
 
-    last_words(errors, words);
+    if (errors >= 0)
+        last_words(errors, words);
     if (WIFSIGNALED(status))
         return as_fail(err, ASSAY_ERR_UNSUPPORTED, "%.60s was ended by signal %d", name,
                        WTERMSIG(status));
@@ -238,10 +240,14 @@ int as_load_command_hook(struct as_load_command *load, const char *what, const c
     if (wait_for(load, &status, &used) < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot wait for --%s", what);
     if (status != 0) {
-        char name[80];
+        char name[80], shown[48];
 
-        (void)snprintf(name, sizeof name, "--%s '%.40s'", what, command);
-        return tell_end(name, status, load->err_fd, err);
+        if (load->redact)
+            as_redact_command(shown, sizeof shown, command);
+        else
+            (void)snprintf(shown, sizeof shown, "%.40s", command);
+        (void)snprintf(name, sizeof name, "--%s '%s'", what, shown);
+        return tell_end(name, status, load->redact ? -1 : load->err_fd, err);
     }
     return ASSAY_OK;
 }
@@ -280,7 +286,7 @@ static int run(void *user, size_t setting, uint64_t sample_id, struct as_bench_s
     }
     out->wall_ns = as_clock_mono_ns() - from;
     if (rc == ASSAY_OK && (WIFSIGNALED(status) || (status != 0 && !load->any_status)))
-        rc = tell_end(argv[0], status, load->err_fd, err);
+        rc = tell_end(argv[0], status, load->redact ? -1 : load->err_fd, err);
     if (rc == ASSAY_OK) {
         out->status = (uint64_t)WEXITSTATUS(status);
         put_usage(out, &used, &ours);

@@ -214,10 +214,13 @@ static int each_formal(struct as_onnx *r, struct expansion *e, uint32_t field, f
 static int pass_on(struct as_onnx *r, struct expansion *e, uint32_t from, uint32_t to)
 {
     uint32_t *ids = as_arena_alloc(&r->model->arena, 2 * sizeof *ids);
-    struct as_node *node = ids ? as_onnx_add_node(r, e->scope.nodes) : NULL;
+    struct as_node *node;
 
-    if (!node)
+    if (!ids)
         return as_onnx_no_memory(r);
+    node = as_onnx_add_node(r, e->scope.nodes);
+    if (!node)
+        return r->err->code;
     ids[0] = from;
     ids[1] = to;
     *node = (struct as_node){.name = "",

@@ -229,6 +229,7 @@ static int keep_nodes(struct as_onnx *r, const struct as_onnx_scope *scope)
             return as_onnx_no_memory(r);
         if (nodes->n)
             memcpy(scope->graph->nodes, nodes->at, nodes->n * sizeof *nodes->at);
+        r->n_loose -= nodes->n;
     }
     scope->graph->n_nodes = nodes->n;
     return ASSAY_OK;

@@ -10,8 +10,11 @@ struct as_node *as_onnx_add_node(struct as_onnx *r, struct as_onnx_nodes *nodes)
 {
     if (nodes->n == nodes->capacity) {
         uint32_t capacity = nodes->capacity ? nodes->capacity * 2 : 32;
-        struct as_node *at = nodes->fixed ? NULL : as_realloc(nodes->at, capacity, sizeof *at);
+        struct as_node *at;
 
+        if (as_onnx_check_capacity(r, 0) < 0)
+            return NULL;
+        at = nodes->fixed ? NULL : as_realloc(nodes->at, capacity, sizeof *at);
         if (!at) {
             as_onnx_no_memory(r);
             return NULL;
@@ -19,6 +22,7 @@ struct as_node *as_onnx_add_node(struct as_onnx *r, struct as_onnx_nodes *nodes)
         nodes->at = at;
         nodes->capacity = capacity;
     }
+    r->n_loose += !nodes->fixed;
     return &nodes->at[nodes->n++];
 }
 

@@ -57,7 +57,11 @@ int as_onnx_check_capacity(const struct as_onnx *r, size_t more)
     const struct as_model *m = r->model;
     size_t used = more + m->arena.used_bytes + r->maps_bytes + m->n_values * sizeof *m->values;
 
-    return m->arena.max_bytes && used > m->arena.max_bytes + TABLE_BYTES ? too_large(r) : ASSAY_OK;
+    if (!m->arena.max_bytes)
+        return ASSAY_OK;
+    if (used > m->arena.max_bytes + TABLE_BYTES)
+        return too_large(r);
+    return as_model_check_tables(m, m->capacity_nodes + r->n_loose, r->file->size, r->err);
 }
 
 static bool is_plain(struct as_text text)

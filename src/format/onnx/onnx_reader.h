@@ -45,6 +45,7 @@ struct as_onnx {
     struct as_onnx_function *functions;
     size_t n_functions;
     uint64_t n_nodes;  /* of all graphs, with the calls of functions */
+    uint64_t n_loose;  /* nodes that are not where their graph will have them */
     size_t maps_bytes; /* of the tables of names that are open */
     unsigned call_depth;
     const uint8_t *let_go;   /* where in the file the pages behind us were last given back */

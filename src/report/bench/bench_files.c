@@ -370,6 +370,23 @@ static int write_tables(const struct as_bench_folder *folder, struct assay_error
     return rc;
 }
 
+/* Pictures are shown around, as Markdown is: without arguments of commands. */
+static int write_plots(const struct as_bench_folder *folder, const char *figs,
+                       struct assay_error *err)
+{
+    const bool redacted = folder->run->redacted;
+    struct as_bench_view view;
+    int rc;
+
+    folder->run->redacted = true;
+    rc = as_bench_view_init(&view, folder->run, err);
+    folder->run->redacted = redacted;
+    if (rc == ASSAY_OK)
+        rc = as_bench_plots(&view.report, figs, err);
+    as_bench_view_fini(&view);
+    return rc;
+}
+
 int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err)
 {
     bool judged = folder->report->result->judged;
@@ -383,6 +400,6 @@ int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err
     if (rc == ASSAY_OK)
         rc = join(folder, judged ? "figs" : ".", figs, err);
     if (rc == ASSAY_OK)
-        rc = as_bench_plots(folder->report, judged && folder->figs ? folder->figs : figs, err);
+        rc = write_plots(folder, judged && folder->figs ? folder->figs : figs, err);
     return rc;
 }

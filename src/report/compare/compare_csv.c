@@ -51,7 +51,8 @@ int as_diff_csv(struct as_csv_writer *w, const void *of, struct assay_error *err
     return ASSAY_OK;
 }
 
-static void put_metrics(struct as_csv_writer *w, const struct as_metric_diff *d, size_t top)
+static void put_metrics(struct as_csv_writer *w, const struct as_metric_diff *d, size_t top,
+                        bool redact)
 {
     static const char *const names[] = {"metric",
                                         "unit",
@@ -70,7 +71,7 @@ static void put_metrics(struct as_csv_writer *w, const struct as_metric_diff *d,
     for (size_t i = 0; i < d->n_rows && (!top || i < top); i++) {
         const struct as_metric_row *row = &d->row[i];
 
-        as_csv_name(w, row->name);
+        as_csv_name(w, redact ? row->public_name : row->name);
         as_csv_text(w, row->unit);
         as_csv_f64(w, row->value[0]);
         as_csv_f64(w, row->value[1]);
@@ -87,7 +88,7 @@ int as_metrics_csv(struct as_csv_writer *w, const void *of, struct assay_error *
     const struct as_metrics_report *report = of;
 
     (void)err;
-    put_metrics(w, report->diff, report->top);
+    put_metrics(w, report->diff, report->top, report->redact);
     return ASSAY_OK;
 }
 
@@ -96,6 +97,6 @@ int as_models_csv(struct as_csv_writer *w, const void *of, struct assay_error *e
     const struct as_models_report *report = of;
 
     (void)err;
-    put_metrics(w, report->diff->sums, 0);
+    put_metrics(w, report->diff->sums, 0, false);
     return ASSAY_OK;
 }

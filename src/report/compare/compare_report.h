@@ -45,6 +45,7 @@ struct as_metrics_report {
     const char *name[2];   /* of their files */
     const char *broken[2]; /* what is wrong with a run; NULL: nothing */
     size_t top;            /* rows shown; 0: all */
+    bool redact;           /* public names; Markdown has no others */
     bool markdown, wide;
 };
 
@@ -56,10 +57,11 @@ AS_MUST_USE int as_metrics_json(const struct as_metrics_report *report, struct a
 
 /* The table alone; `top` 0: all rows. */
 struct as_page;
-void as_metrics_table(struct as_page *page, const struct as_metric_diff *diff, size_t top);
+void as_metrics_table(struct as_page *page, const struct as_metric_diff *diff, size_t top,
+                      bool redact);
 /* The same as an array under that key. */
 void as_metrics_rows_json(struct as_json_writer *w, const char *key,
-                          const struct as_metric_diff *diff, size_t top);
+                          const struct as_metric_diff *diff, size_t top, bool redact);
 
 /* ---- models_text.c ---- */
 

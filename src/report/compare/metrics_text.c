@@ -41,7 +41,7 @@ static size_t rows_of(const struct as_metric_diff *d, size_t top)
     return top && top < d->n_rows ? top : d->n_rows;
 }
 
-void as_metrics_table(struct as_page *page, const struct as_metric_diff *d, size_t top)
+void as_metrics_table(struct as_page *page, const struct as_metric_diff *d, size_t top, bool redact)
 {
     static const struct as_table_column columns[] = {
         {.title = "metric", .identity = true, .min_width = 18},
@@ -62,7 +62,7 @@ void as_metrics_table(struct as_page *page, const struct as_metric_diff *d, size
         char text[AS_TEXT_HUMAN];
 
         as_table_row(&t);
-        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, row->name));
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, redact ? row->public_name : row->name));
         for (int k = 0; k < 2; k++) {
             format_value(text, row->unit, row->value[k]);
             as_table_text(&t, AS_STYLE_NONE, text);
@@ -117,19 +117,19 @@ int as_metrics_page(const struct as_metrics_report *r, struct as_out *out,
             as_page_line(&page, AS_STYLE_WARN, "%c %s: only its intact part is compared", 'A' + k,
                          r->broken[k]);
     as_page_heading(&page, "Metrics", r->diff->n_tested ? "p adjusted (Benjamini-Hochberg)" : NULL);
-    as_metrics_table(&page, r->diff, r->top);
+    as_metrics_table(&page, r->diff, r->top, r->redact || r->markdown);
     return as_page_close(&page, err);
 }
 
 void as_metrics_rows_json(struct as_json_writer *w, const char *key, const struct as_metric_diff *d,
-                          size_t top)
+                          size_t top, bool redact)
 {
     as_json_kv_array(w, key);
     for (size_t i = 0; i < rows_of(d, top); i++) {
         const struct as_metric_row *row = &d->row[i];
 
         as_json_object(w);
-        as_json_kv_text(w, "metric", row->name);
+        as_json_kv_text(w, "metric", redact ? row->public_name : row->name);
         as_json_kv_text(w, "unit", row->unit);
         as_json_kv_f64(w, "before", row->value[0]);
         as_json_kv_f64(w, "after", row->value[1]);
@@ -164,7 +164,7 @@ int as_metrics_json(const struct as_metrics_report *r, struct as_out *out, struc
     as_json_kv_u64(&w, "n_metrics", d->n_rows);
     as_json_kv_f64(&w, "threshold_percent", 100 * d->options.threshold);
     as_json_kv_f64(&w, "significance_level", d->options.level);
-    as_metrics_rows_json(&w, "metrics", d, r->top);
+    as_metrics_rows_json(&w, "metrics", d, r->top, r->redact);
     as_json_object_end(&w);
     as_out_char(out, '\n');
     return as_json_writer_finish(&w, err);

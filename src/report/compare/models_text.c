@@ -91,7 +91,7 @@ int as_models_page(const struct as_models_report *r, struct as_out *out, const s
             as_page_line(&page, AS_STYLE_WARN,
                          "%c has layers without counts: its sums are lower bounds", 'A' + k);
     as_page_heading(&page, "In all", NULL);
-    as_metrics_table(&page, d->sums, 0);
+    as_metrics_table(&page, d->sums, 0, false);
     put_rows(&page, "Layers", "layer", "operator", &d->layers, top);
     put_rows(&page, "Weights", "tensor", "type", &d->weights, top);
     return as_page_close(&page, err);
@@ -141,7 +141,7 @@ int as_models_json(const struct as_models_report *r, struct as_out *out, struct 
     as_json_kv_bool(&w, "before_complete", d->side[0]->complete);
     as_json_kv_bool(&w, "after_complete", d->side[1]->complete);
     as_json_kv_bool(&w, "same", d->layers.n + d->weights.n == 0);
-    as_metrics_rows_json(&w, "totals", d->sums, 0);
+    as_metrics_rows_json(&w, "totals", d->sums, 0, false);
     put_rows_json(&w, "layers", "layer", &d->layers, r->top);
     put_rows_json(&w, "weights", "tensor", &d->weights, r->top);
     as_json_object_end(&w);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/proto/protobuf_writer.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
 
@@ -202,4 +203,30 @@ void as_export_json_losses(struct as_export *x, struct as_json_writer *w)
     as_json_kv_u64(w, "lost_events", lost);
     as_json_kv_u64(w, "damaged_blocks", h->damaged_blocks);
     as_json_kv_u64(w, "cut_bytes", h->cut_bytes);
+}
+
+static bool is_safe(const char *text, size_t size)
+{
+    char escaped[12];
+    const char *shown;
+    size_t n;
+
+    for (size_t at = 0; at < size;) {
+        size_t used = as_utf8_next_safe(text + at, size - at, escaped, &shown, &n);
+
+        if (shown != text + at || n != used)
+            return false;
+        at += used;
+    }
+    return true;
+}
+
+void as_export_text(struct as_protobuf *p, uint32_t field, const char *text)
+{
+    struct as_arena arena = {0};
+    size_t size = strlen(text);
+    const char *safe = is_safe(text, size) ? text : as_utf8_safe(&arena, text, size);
+
+    as_protobuf_text(p, field, safe ? safe : AS_UTF8_REPLACEMENT);
+    as_arena_fini(&arena);
 }

@@ -55,6 +55,10 @@ void as_export_share(struct as_export *x, uint64_t share, uint64_t whole);
 /* Gives thread `i` its part of what is left, by its events; all threads in turn, from the first. */
 void as_export_share_thread(struct as_export *x, size_t i);
 
+struct as_protobuf;
+/* A text from outside as a field, safe to show wherever the file is looked at: utf8.h. */
+void as_export_text(struct as_protobuf *p, uint32_t field, const char *text);
+
 /* Begins an item, to be written to the result. NULL when there is no room for another: do not call
  * the next. */
 static inline struct as_out *as_export_item(struct as_export *x)

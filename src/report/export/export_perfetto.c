@@ -93,22 +93,22 @@ static void add_interned(struct perfetto *f, uint32_t kind, uint64_t id, const c
 {
     as_protobuf_begin(&f->p, kind);
     as_protobuf_u64(&f->p, INTERNED_ID, id);
-    as_protobuf_text(&f->p, INTERNED_TEXT, text);
+    as_export_text(&f->p, INTERNED_TEXT, text);
     as_protobuf_end(&f->p);
 }
 
 static void note_text(struct perfetto *f, const char *key, const char *text)
 {
     as_protobuf_begin(&f->p, EVENT_NOTE);
-    as_protobuf_text(&f->p, NOTE_NAME, key);
-    as_protobuf_text(&f->p, NOTE_TEXT, text);
+    as_export_text(&f->p, NOTE_NAME, key);
+    as_export_text(&f->p, NOTE_TEXT, text);
     as_protobuf_end(&f->p);
 }
 
 static void note_number(struct perfetto *f, const char *key, uint64_t value)
 {
     as_protobuf_begin(&f->p, EVENT_NOTE);
-    as_protobuf_text(&f->p, NOTE_NAME, key);
+    as_export_text(&f->p, NOTE_NAME, key);
     as_protobuf_u64(&f->p, NOTE_UINT, value);
     as_protobuf_end(&f->p);
 }
@@ -153,7 +153,7 @@ static void put_counter(struct perfetto *f, uint32_t place, const struct as_run_
         snprintf(name, sizeof name, "%s", site->name);
     put_track(f, SEQUENCE_NEEDS_STATE, counter_track(f, place));
     as_protobuf_u64(&f->p, TRACK_PARENT, f->tracks + TRACK_OF_PROCESS);
-    as_protobuf_text(&f->p, TRACK_NAME, name);
+    as_export_text(&f->p, TRACK_NAME, name);
     as_protobuf_begin(&f->p, TRACK_COUNTER);
     if (unit)
         as_protobuf_u64(&f->p, COUNTER_UNIT, unit);
@@ -168,7 +168,7 @@ static void put_head(struct as_export *x, struct as_out *out, void *user)
     put_track(f, SEQUENCE_STATE_CLEARED, f->tracks + TRACK_OF_PROCESS);
     as_protobuf_begin(&f->p, TRACK_PROCESS);
     as_protobuf_u64(&f->p, PROCESS_PID, x->pid);
-    as_protobuf_text(&f->p, PROCESS_NAME, x->title);
+    as_export_text(&f->p, PROCESS_NAME, x->title);
     as_protobuf_end(&f->p);
     end_event(f);
     put_packet(f, out);
@@ -200,8 +200,8 @@ static void put_tail(struct as_export *x, struct as_out *out, void *user)
     f->sequence = 1;
     begin_event(f, 0, TYPE_INSTANT);
     as_protobuf_u64(&f->p, EVENT_TRACK, f->tracks + TRACK_OF_PROCESS);
-    as_protobuf_text(&f->p, EVENT_CATEGORY, "recorder");
-    as_protobuf_text(&f->p, EVENT_NAME, cut);
+    as_export_text(&f->p, EVENT_CATEGORY, "recorder");
+    as_export_text(&f->p, EVENT_NAME, cut);
     note_number(f, "spans_left_out", seen->spans - kept->spans);
     note_number(f, "spans", seen->spans);
     note_number(f, "samples_left_out", seen->samples - kept->samples);
@@ -334,7 +334,7 @@ static void name_iterations(struct perfetto *f)
 
     put_track(f, SEQUENCE_NEEDS_STATE, f->iteration_track);
     as_protobuf_u64(&f->p, TRACK_PARENT, f->track);
-    as_protobuf_text(&f->p, TRACK_NAME, "iterations");
+    as_export_text(&f->p, TRACK_NAME, "iterations");
     end_event(f);
     f->iterations_named = keep(f, &named);
 }
@@ -354,8 +354,8 @@ static void on_iteration(void *user, const struct as_iteration *it)
     snprintf(name, sizeof name, "iteration %llu", (unsigned long long)it->number);
     begin_event(f, it->start_ns, TYPE_BEGIN);
     as_protobuf_u64(&f->p, EVENT_TRACK, f->iteration_track);
-    as_protobuf_text(&f->p, EVENT_CATEGORY, "iteration");
-    as_protobuf_text(&f->p, EVENT_NAME, name);
+    as_export_text(&f->p, EVENT_CATEGORY, "iteration");
+    as_export_text(&f->p, EVENT_NAME, name);
     if (it->has_cpu)
         note_number(f, "cpu_ns", it->cpu_ns);
     if (it->has_length)
@@ -392,8 +392,8 @@ static void on_sample(void *user, uint32_t channel, uint64_t ns, double value)
 static void begin_instant(struct perfetto *f, const char *name, uint64_t ns)
 {
     begin_event(f, ns, TYPE_INSTANT);
-    as_protobuf_text(&f->p, EVENT_CATEGORY, "recorder");
-    as_protobuf_text(&f->p, EVENT_NAME, name);
+    as_export_text(&f->p, EVENT_CATEGORY, "recorder");
+    as_export_text(&f->p, EVENT_NAME, name);
 }
 
 static void on_loss(void *user, uint64_t from_ns, uint64_t to_ns, uint64_t n_events)
@@ -447,7 +447,7 @@ static void put_own_track(struct perfetto *f, struct as_out *out, uint64_t track
 {
     put_track(f, SEQUENCE_NEEDS_STATE, track);
     as_protobuf_u64(&f->p, TRACK_PARENT, parent);
-    as_protobuf_text(&f->p, TRACK_NAME, name);
+    as_export_text(&f->p, TRACK_NAME, name);
     end_event(f);
     put_packet(f, out);
 }
@@ -460,8 +460,8 @@ static void put_named(struct perfetto *f, struct as_out *out, uint64_t ns, uint6
     if (track)
         as_protobuf_u64(&f->p, EVENT_TRACK, track);
     if (name && category) {
-        as_protobuf_text(&f->p, EVENT_CATEGORY, category);
-        as_protobuf_text(&f->p, EVENT_NAME, name);
+        as_export_text(&f->p, EVENT_CATEGORY, category);
+        as_export_text(&f->p, EVENT_NAME, name);
     }
     end_event(f);
     put_packet(f, out);
@@ -471,8 +471,8 @@ static void put_flow(struct perfetto *f, struct as_out *out, const struct as_poi
                      const char *name)
 {
     begin_event(f, p->ns, TYPE_INSTANT);
-    as_protobuf_text(&f->p, EVENT_CATEGORY, "flow");
-    as_protobuf_text(&f->p, EVENT_NAME, name);
+    as_export_text(&f->p, EVENT_CATEGORY, "flow");
+    as_export_text(&f->p, EVENT_NAME, name);
     as_protobuf_fixed64(&f->p, p->role == AS_POINT_FLOW_END ? EVENT_FLOW_END : EVENT_FLOW,
                         number_for(f, 'f', p->site, p->id));
     end_event(f);
@@ -555,7 +555,7 @@ static void begin_thread(struct perfetto *f, const struct as_export_thread *thre
     as_protobuf_begin(&f->p, TRACK_THREAD);
     as_protobuf_u64(&f->p, THREAD_PID, f->x->pid);
     as_protobuf_u64(&f->p, THREAD_TID, thread->row);
-    as_protobuf_text(&f->p, THREAD_NAME, thread->info->name);
+    as_export_text(&f->p, THREAD_NAME, thread->info->name);
     as_protobuf_end(&f->p);
     as_protobuf_end(&f->p);
     as_protobuf_begin(&f->p, PACKET_DEFAULTS);

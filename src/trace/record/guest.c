@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "trace/record/own_task.h"
+#include "trace/record/ring.h"
 #include "trace/record/run_claim.h"
 #include "trace/record/site_table.h"
 
@@ -39,6 +40,7 @@
 #define MOST_PATIENT_NS 1000000000u /* between two looks of a caller that has time */
 
 #define RING_SEALED 0400 /* not even its owner shortens it by mistake */
+#define RING_OPEN   0600
 
 enum keeper_word { KEEPER_WAITS, KEEPER_ALONE, KEEPER_STOPS };
 
@@ -399,7 +401,7 @@ static void leave(void *unused)
 
 static void leave_with_files(void *unused)
 {
-    (void)as_quiet_chmod(guest.files.ring_fd, 0600);
+    (void)as_ring_tell_started(guest.files.ring_fd);
     close_files();
     leave(unused);
 }
@@ -462,6 +464,28 @@ void as_guest_forget(void)
     forget_files();
 }
 
+/* Opens a file of ours for writing that not even its owner may write: he may change that for a
+ * moment. */
+static int open_sealed(const char *path)
+{
+    const int flags = O_NOFOLLOW | O_NONBLOCK;
+    int fd = as_quiet_open(AT_FDCWD, path, O_RDWR | flags, 0), seen;
+    struct as_file_id id;
+
+    if (fd >= 0 || errno != EACCES)
+        return fd;
+    seen = as_quiet_open(AT_FDCWD, path, O_RDONLY | flags, 0);
+    if (seen < 0 || !as_quiet_identify(seen, &id) || !as_quiet_chmod(seen, RING_OPEN)) {
+        as_quiet_close(&seen);
+        errno = EACCES;
+        return -1;
+    }
+    fd = as_quiet_open(AT_FDCWD, path, O_RDWR | flags, 0);
+    (void)as_quiet_chmod(seen, id.mode & 0777);
+    as_quiet_close(&seen);
+    return fd;
+}
+
 /* Rule 2: the file of that name, if it still is that one. */
 static int reopen(const char *name, const struct as_file_id *own)
 {
@@ -474,7 +498,7 @@ static int reopen(const char *name, const struct as_file_id *own)
         errno = EBADF;
         return -1;
     }
-    fd = as_quiet_open(AT_FDCWD, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    fd = open_sealed(path);
     if (fd >= 0 && (!as_quiet_identify(fd, &id) || !as_file_is_same(&id, own))) {
         as_quiet_close(&fd);
         errno = ESTALE;
@@ -525,6 +549,11 @@ int as_guest_create(const char *path, const char *shown, struct assay_error *err
     if (rc < 0)
         as_guest_drop();
     return rc;
+}
+
+uint64_t as_guest_started(void)
+{
+    return guest.own_table || !guest.may_open ? 0 : as_ring_started();
 }
 
 void as_guest_drop(void)
@@ -589,8 +618,7 @@ int as_guest_publish(bool child, char path[PATH_MAX], struct assay_error *err)
     guest.created = false;
     if (child && above + strlen(files->run) < PATH_MAX)
         memcpy(path + above, files->run, strlen(files->run) + 1); /* it may have got a number */
-    if (guest.own_table)
-        (void)as_quiet_chmod(files->ring_fd, RING_SEALED);
+    (void)as_quiet_chmod(files->ring_fd, RING_SEALED);
     return ASSAY_OK;
 }
 

@@ -15,7 +15,8 @@
  *     loss is counted. A session of such a process holds one descriptor in the program's table, for
  *     its lock, if there was only one thread when it was opened. Nothing is ever written to or read
  *     from that number; it is closed only by the only thread of the process, and if it still is
- *     that file.
+ *     that file. A program may close it, and a child has none: so the ring also says which process
+ *     records into it, and since when that lives.
  *  3. Never 0, 1 or 2.
  *  4. Names are used within the folder that was opened with the session, whatever the program's
  *     working directory and root are by then; a name is removed only if it still is our file's.
@@ -122,6 +123,9 @@ AS_MUST_USE int as_guest_publish(bool child, char path[PATH_MAX], struct assay_e
 /* Their descriptors, open until the call ends: -1 with errno. */
 int as_guest_borrow_run(void);
 int as_guest_borrow_ring(void);
+
+/* When the process began, if the lock of its ring may be lost while it records: rule 2. Else 0. */
+uint64_t as_guest_started(void);
 
 /* Gives up what was created. */
 void as_guest_drop(void);

@@ -205,6 +205,7 @@ static bool identify(int folder, const char *name, int flags, struct as_file_id 
     *id = (struct as_file_id){.device = (uint64_t)s.stx_dev_major << 32 | s.stx_dev_minor,
                               .inode = s.stx_ino,
                               .mode = s.stx_mode,
+                              .uid = s.stx_uid,
                               .size_bytes = s.stx_size};
     return true;
 }

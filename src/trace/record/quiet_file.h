@@ -15,6 +15,7 @@
 struct as_file_id {
     uint64_t device, inode;
     uint32_t mode; /* with the type */
+    uint32_t uid;
     uint64_t size_bytes;
 };
 

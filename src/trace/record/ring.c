@@ -2,7 +2,10 @@
  * that they outlive a kill. One lane a thread; nothing here allocates from the heap. */
 #include "trace/record/ring.h"
 
+#include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,11 +13,63 @@
 #include "trace/record/quiet_file.h"
 #include "trace/run/file_limit.h"
 
-int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
+/* ---- who records ---- */
+
+/* Field 22 of such a file. */
+static uint64_t started_of(const char *path)
+{
+    char text[1024], *at;
+    int fd = as_quiet_open(AT_FDCWD, path, O_RDONLY, 0);
+    ssize_t n = fd < 0 ? -1 : as_quiet_read(fd, text, sizeof text - 1, 0);
+
+    as_quiet_close(&fd);
+    text[n > 0 ? n : 0] = '\0';
+    at = strrchr(text, ')'); /* a name may hold anything, even this */
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t as_ring_started(void)
+{
+    return started_of("/proc/self/stat");
+}
+
+/* A process has one recorder at a time: a ring of our own number was left behind. */
+static bool is_running(const struct as_ring_header *header)
+{
+    char path[64];
+
+    if (header->started == 0 || header->pid > INT32_MAX || header->pid == (uint64_t)getpid())
+        return false;
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", (unsigned)header->pid);
+    return started_of(path) == header->started;
+}
+
+/* The lock names the process only where it is of the kind that older versions took. */
+bool as_ring_is_recorded(int fd, long *pid)
+{
+    struct as_ring_header header = {0};
+    bool locked = as_quiet_is_locked(fd, pid);
+    bool known = as_quiet_read(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                 memcmp(header.magic, AS_RING_MAGIC, sizeof header.magic) == 0;
+
+    if (!locked && !(known && is_running(&header)))
+        return false;
+    if (*pid == 0 && known && header.pid <= INT32_MAX)
+        *pid = (long)header.pid;
+    return true;
+}
+
+/* ---- the file ---- */
+
+int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks, uint64_t started,
                    struct assay_error *err)
 {
-    struct as_ring_header header = {
-        .version = AS_RING_VERSION, .n_chunks = n_chunks, .pid = (uint64_t)getpid()};
+    struct as_ring_header header = {.version = AS_RING_VERSION,
+                                    .n_chunks = n_chunks,
+                                    .pid = (uint64_t)getpid(),
+                                    .started = started};
     struct as_file_limit limit;
     bool ok;
 
@@ -28,9 +83,18 @@ int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
     return ASSAY_OK;
 }
 
+/* Over what is there already, so that no limit matters. */
+bool as_ring_tell_started(int fd)
+{
+    uint64_t started = as_ring_started();
+
+    return as_quiet_write_all(fd, &started, sizeof started,
+                              offsetof(struct as_ring_header, started));
+}
+
 bool as_ring_tell_end(int fd, int sys, const uint64_t lost[AS_LOSS_REASON_COUNT])
 {
-    uint64_t end[1 + AS_LOSS_REASON_COUNT] = {(uint64_t)sys};
+    uint64_t end[1 + AS_LOSS_REASON_COUNT + 1] = {(uint64_t)sys}; /* `started` is 0 */
     struct as_file_limit limit;
     bool ok;
 

@@ -4,7 +4,9 @@
  *   ring file = header (4096 bytes) lane*
  *   header    = "ASSAYRNG" u32 version u32 n_chunks u8 id[16] u64 pid, then, of a session that was
  *               closed and could not write its run to the end, u64 errno u64 lost[4] (by reason,
- *               run_format.h), rest zero; native byte order
+ *               run_format.h), then u64 started, rest zero; native byte order. `started`, when not
+ *               0: while a process `pid` that began at that clock tick lives it records here,
+ *               whether the file is locked or not
  *   lane      = lane header (4096 bytes) chunk * n_chunks
  *   chunk     = 64 KiB: u64 tag, u64 sequence, u64 thread, u64 zero[5], then 4076 records of 16
  * bytes, 256 bytes unused
@@ -43,6 +45,7 @@ struct as_ring_header {
     uint64_t pid;
     uint64_t sys; /* why the run lacks its end; 0: closed otherwise, or not at all */
     uint64_t lost[AS_LOSS_REASON_COUNT];
+    uint64_t started; /* of a recorder whose lock the program may close; 0: the lock is enough */
 };
 
 /* The first page of a lane. */
@@ -86,12 +89,21 @@ struct as_lane {
     uint8_t announcement[64];
 };
 
-/* Creates the ring file on `fd` (empty, writable). */
+/* Creates the ring file on `fd` (empty, writable). `started`: see above. */
 AS_MUST_USE int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
-                               struct assay_error *err);
+                               uint64_t started, struct assay_error *err);
 
-/* Says in the ring how the session ended whose run could not be written. */
+/* Says in the ring how the session ended whose run could not be written, and that it did. */
 bool as_ring_tell_end(int fd, int sys, const uint64_t lost[AS_LOSS_REASON_COUNT]);
+
+/* Whether another process records into the ring; `*pid` is 0 when it is not known which. */
+bool as_ring_is_recorded(int fd, long *pid);
+
+/* When this process began, in ticks of the kernel; 0: unknown. */
+uint64_t as_ring_started(void);
+
+/* The lock goes, and this process records on. */
+bool as_ring_tell_started(int fd);
 
 /* Maps lane number `index` of the ring file, growing it; falls back to private memory when the file
  * cannot grow. NULL when there is no memory either. */

@@ -43,22 +43,10 @@ static bool belong_together(int folder, const char *a, const char *b)
            memcmp(id, other, sizeof id) == 0;
 }
 
-/* The lock names the process only where it is of the kind that older versions took. */
-static bool is_live(int fd, long *pid)
-{
-    struct as_ring_header header = {0};
-
-    if (!as_quiet_is_locked(fd, pid))
-        return false;
-    if (*pid == 0 && as_quiet_read(fd, &header, sizeof header, 0) == (ssize_t)sizeof header)
-        *pid = (long)header.pid;
-    return true;
-}
-
 bool as_run_claim_is_recorded(int folder, const char *ring, long *pid)
 {
     int fd = as_quiet_open(folder, ring, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-    bool live = fd >= 0 && is_live(fd, pid);
+    bool live = fd >= 0 && as_ring_is_recorded(fd, pid);
 
     as_quiet_close(&fd);
     return live;
@@ -188,12 +176,25 @@ static int fail_in_place(const struct as_run_claim *c, struct assay_error *err)
     return as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s in place", c->path);
 }
 
-static bool is_ring(int fd)
+/* What another user put there is neither kept as an older run nor allowed to say who may read
+ * ours. The owner of a file we just made is who we are to this file system. */
+static int check_owner(const struct as_run_claim *c, const char *name, struct assay_error *err)
+{
+    struct as_file_id id;
+
+    if (!as_quiet_identify_at(c->folder, name, &id) || id.uid == c->run_id.uid)
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_IO,
+                   "%s%s belongs to another user; remove it or choose another name", c->path,
+                   name == c->ring ? ".ring" : "");
+}
+
+static bool is_ring(const struct as_run_claim *c, int fd)
 {
     struct as_file_id id;
     char magic[8];
 
-    return as_quiet_identify(fd, &id) && S_ISREG(id.mode) &&
+    return as_quiet_identify(fd, &id) && S_ISREG(id.mode) && id.uid == c->run_id.uid &&
            (id.size_bytes == 0 ||
             (as_quiet_read(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
              memcmp(magic, AS_RING_MAGIC, sizeof magic) == 0));
@@ -207,12 +208,12 @@ static int open_for_lock(const struct as_run_claim *c, long *pid)
 
     if (fd < 0)
         return fd;
-    if (!is_ring(fd)) {
+    if (!is_ring(c, fd)) {
         as_quiet_close(&fd);
         errno = EEXIST;
         return -1;
     }
-    if (is_live(fd, pid)) {
+    if (as_ring_is_recorded(fd, pid)) {
         as_quiet_close(&fd);
         errno = EAGAIN;
         return -1;
@@ -307,6 +308,8 @@ static int put_aside(const struct as_run_claim *c, const char *old, const char *
     if (!as_quiet_identify_at(c->folder, c->run, &id))
         return ASSAY_OK;
     rc = check_older(c->folder, c->run, &id, c->path, err);
+    if (rc == ASSAY_OK)
+        rc = check_owner(c, c->run, err);
     if (rc < 0 || id.size_bytes == 0)
         return rc;
     (void)as_quiet_chmod(c->run_fd, id.mode & 0777);
@@ -324,6 +327,10 @@ int as_run_claim_publish(struct as_run_claim *c, struct assay_error *err)
     char old[NAME_MAX + 1], old_ring[NAME_MAX + 1];
     int rc = as_run_claim_check(c->folder, c->run, c->path, err);
 
+    if (rc == ASSAY_OK)
+        rc = check_owner(c, c->run, err);
+    if (rc == ASSAY_OK)
+        rc = check_owner(c, c->ring, err);
     if (rc < 0)
         return rc;
     if (!as_run_old_name(old, sizeof old, c->folder, c->run) ||

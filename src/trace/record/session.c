@@ -250,7 +250,7 @@ static int create_files(const char *path, struct assay_error *err)
     R.file.fd = -1;
     if (rc < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
-    rc = as_ring_create(as_guest_borrow_ring(), R.header.id, R.n_chunks, err);
+    rc = as_ring_create(as_guest_borrow_ring(), R.header.id, R.n_chunks, as_guest_started(), err);
     if (rc < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s.ring", path);
     if (!as_recorder_write(AS_BLOCK_META, R.meta, R.meta_size, 0)) {

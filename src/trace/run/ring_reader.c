@@ -132,14 +132,6 @@ static int take_lane(struct as_ring_catch *ring, struct ring_file *f, uint64_t o
     return rc;
 }
 
-/* The recorder's lock names no process; its ring does. */
-static void ask_who_records(struct as_ring_catch *ring, int fd, const struct as_ring_header *header)
-{
-    ring->live = as_quiet_is_locked(fd, &ring->live_pid);
-    if (ring->live && ring->live_pid == 0 && header->pid <= INT32_MAX)
-        ring->live_pid = (long)header->pid;
-}
-
 static int take_ring(struct as_ring_catch *ring, struct ring_file *f, struct assay_error *err)
 {
     struct as_ring_header header;
@@ -154,7 +146,7 @@ static int take_ring(struct as_ring_catch *ring, struct ring_file *f, struct ass
     if (header.sys > 0 && header.sys <= INT_MAX)
         ring->sys = (int)header.sys;
     memcpy(ring->lost, header.lost, sizeof ring->lost);
-    ask_who_records(ring, f->fd, &header);
+    ring->live = as_ring_is_recorded(f->fd, &ring->live_pid);
     f->n_chunks = header.n_chunks;
     for (uint32_t i = 0; i < AS_MAX_LANES && rc == ASSAY_OK; i++) {
         uint64_t offset = as_lane_offset(i, f->n_chunks);

@@ -46,8 +46,19 @@ bool as_run_path_is_recorded(const char *path)
            as_run_claim_is_recorded(AT_FDCWD, ring, &pid);
 }
 
+static int refuse_owner(const char *path, struct assay_error *err)
+{
+    return as_fail(err, ASSAY_ERR_IO,
+                   "%s belongs to another user; remove it or choose another name", path);
+}
+
+/* What another user put there is no older run of ours. */
 int as_run_path_check(const char *path, struct assay_error *err)
 {
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && st.st_uid != geteuid())
+        return refuse_owner(path, err);
     return as_run_claim_check(AT_FDCWD, path, path, err);
 }
 
@@ -76,10 +87,25 @@ void as_run_path_remove_alone(const char *path)
         (void)rmdir(folder);
 }
 
+/* Made before it is asked for; see the header. */
+static struct {
+    char path[PATH_MAX], temp[PATH_MAX];
+    int fd;
+    struct as_run_before before;
+    bool published;
+    int (*ask)(enum as_run_step step, struct assay_error *err);
+} prepared;
+
 int as_run_path_create(char *temp, size_t capacity, const char *path, struct assay_error *err)
 {
     int fd;
 
+    if (prepared.ask && prepared.fd >= 0 && strcmp(prepared.path, path) == 0 &&
+        fits(snprintf(temp, capacity, "%s", prepared.temp), capacity)) {
+        fd = prepared.fd;
+        prepared.fd = -1;
+        return fd;
+    }
     if (strlen(path) + sizeof ".new.0123456789abcdef" > capacity)
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
     do {
@@ -89,6 +115,21 @@ int as_run_path_create(char *temp, size_t capacity, const char *path, struct ass
     if (fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot create %s", path);
     return fd;
+}
+
+int as_run_path_try(const char *path, struct assay_error *err)
+{
+    char temp[PATH_MAX];
+    int fd;
+
+    if (prepared.ask && strcmp(prepared.path, path) == 0)
+        return ASSAY_OK;
+    fd = as_run_path_create(temp, sizeof temp, path, err);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    unlink(temp);
+    return ASSAY_OK;
 }
 
 /* Both kinds of file begin with 8 bytes of magic and 8 of numbers, then the identity of the run. */
@@ -125,16 +166,40 @@ static void set_mode(const char *path, mode_t mode)
     close(fd);
 }
 
+/* The owner of a file we just made is who we are to this file system. */
+static int check_owner(const char *temp, const struct stat *there, const char *path,
+                       struct assay_error *err)
+{
+    struct stat st;
+
+    if (lstat(temp, &st) != 0)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s in place", path);
+    if (st.st_uid != there->st_uid)
+        return refuse_owner(path, err);
+    if (!S_ISREG(there->st_mode))
+        return as_fail(err, ASSAY_ERR_IO, "cannot write %s: it is not a regular file", path);
+    return ASSAY_OK;
+}
+
 int as_run_path_publish(const char *temp, const char *path, struct assay_error *err)
 {
     char ring[PATH_MAX], old[PATH_MAX], old_ring[PATH_MAX];
+    bool there;
     struct stat st;
+    int rc;
+
+    if (prepared.ask && strcmp(temp, prepared.temp) == 0)
+        return prepared.ask(AS_RUN_PUBLISH, err);
 
     if (!as_run_path_ring(ring, sizeof ring, path) ||
         !as_run_old_name(old, sizeof old, AT_FDCWD, path) ||
         !as_run_path_ring(old_ring, sizeof old_ring, old))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
-    if (lstat(path, &st) == 0 && st.st_size > 0) {
+    there = lstat(path, &st) == 0;
+    rc = there ? check_owner(temp, &st, path, err) : ASSAY_OK;
+    if (rc < 0)
+        return rc;
+    if (there && st.st_size > 0) {
         keep_ring(path, ring, old_ring); /* there is one only when the older program was killed */
         if (rename(path, old) != 0)
             return as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the older run as %s", old);
@@ -167,6 +232,10 @@ void as_run_path_undo(const struct as_run_before *before, const char *path)
     static const char *const suffix[] = {".old", ".old.2"};
     char old[PATH_MAX], ring[PATH_MAX], old_ring[PATH_MAX];
 
+    if (prepared.ask && strcmp(path, prepared.path) == 0) {
+        (void)prepared.ask(AS_RUN_UNDO, NULL);
+        return;
+    }
     if (is_before(before, path) || !as_run_path_ring(ring, sizeof ring, path))
         return;
     (void)unlink(path);
@@ -178,4 +247,36 @@ void as_run_path_undo(const struct as_run_before *before, const char *path)
             (void)rename(old, path);
             return;
         }
+}
+
+bool as_run_path_prepare(const char *path, const char **temp)
+{
+    prepared.fd = -1;
+    if (as_run_path_check(path, NULL) < 0 ||
+        !fits(snprintf(prepared.path, sizeof prepared.path, "%s", path), sizeof prepared.path))
+        return false;
+    as_run_path_note(&prepared.before, path);
+    prepared.fd = as_run_path_create(prepared.temp, sizeof prepared.temp, path, NULL);
+    *temp = prepared.temp;
+    return prepared.fd >= 0;
+}
+
+void as_run_path_use(int (*ask)(enum as_run_step step, struct assay_error *err))
+{
+    prepared.ask = ask;
+}
+
+int as_run_path_step(enum as_run_step step, struct assay_error *err)
+{
+    int rc = ASSAY_OK;
+
+    if (step == AS_RUN_PUBLISH && !prepared.published) {
+        rc = as_run_path_publish(prepared.temp, prepared.path, err);
+        prepared.published = rc == ASSAY_OK;
+    } else if (step == AS_RUN_UNDO && prepared.published) {
+        as_run_path_undo(&prepared.before, prepared.path);
+    } else if (step == AS_RUN_DROP && !prepared.published) {
+        (void)unlink(prepared.temp);
+    }
+    return rc;
 }

@@ -34,6 +34,9 @@ bool as_run_path_absolute(char out[PATH_MAX], const char *path);
 AS_MUST_USE int as_run_path_create(char *temp, size_t capacity, const char *path,
                                    struct assay_error *err);
 
+/* Whether that could be done; nothing is left. */
+AS_MUST_USE int as_run_path_try(const char *path, struct assay_error *err);
+
 /* What stands at a path before a run is made there. */
 struct as_run_before {
     bool there;
@@ -48,5 +51,20 @@ void as_run_path_undo(const struct as_run_before *before, const char *path);
  * "<path>.old.ring" (run_old.h). A recorder, which needs the name while it records, takes it by
  * run_claim.h. */
 AS_MUST_USE int as_run_path_publish(const char *temp, const char *path, struct assay_error *err);
+
+/* ---- for a process that gives up the right to make files ---- */
+
+enum as_run_step { AS_RUN_PUBLISH, AS_RUN_UNDO, AS_RUN_DROP };
+
+/* Creates the file of as_run_path_create() now, for `path`; `temp` is its name, the caller's
+ * forever. False when that cannot be done. */
+bool as_run_path_prepare(const char *path, const char **temp);
+
+/* From now on as_run_path_create() gives that file out, and publishing it and undoing that is left
+ * to `ask`. */
+void as_run_path_use(int (*ask)(enum as_run_step step, struct assay_error *err));
+
+/* What `ask` leads to, in the process that kept the right. AS_RUN_DROP comes last. */
+AS_MUST_USE int as_run_path_step(enum as_run_step step, struct assay_error *err);
 
 #endif

@@ -295,7 +295,7 @@ void as_dynamic_range(const float *x, uint64_t n, float *scale, float *zero)
     extremes(x, n, &low, &high);
     *scale = (high - low) / 255.0f;
     at = *scale > 0 ? rintf(-low / *scale) : 0;
-    *zero = at < 0 ? 0 : at > 255 ? 255 : at;
+    *zero = at > 255 ? 255 : at > 0 ? at : 0; /* of infinite values it is not a number */
 }
 
 int as_run_dynamic_quantize(struct as_kernel_ctx *k)
