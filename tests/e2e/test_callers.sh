@@ -91,7 +91,7 @@ lines=yes
 ldconfig -p 2>/dev/null | grep -q 'libdw\.so\.1' || lines=no
 check 'callers are those of the source' "$python" "$here/check_callers.py" $lines
 cat "$tmp/check.out"
-COLUMNS=120 "$assay" report rows.assay >page
+COLUMNS=120 "$assay" report --section all rows.assay >page
 grep -q '~make_page.* via xmalloc.*~' page || fail 'the page marks what is estimated'
 grep -q 'divided among its callers' page || fail 'and explains it'
 if [ $lines = yes ]; then

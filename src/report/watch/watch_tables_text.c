@@ -353,8 +353,6 @@ static void tell_sites(const struct as_target *p, struct as_page *page)
                      (unsigned long long)p->places_left_out);
     if (p->n_places && !p->symbols_known)
         as_page_line(page, AS_STYLE_DIM, "no symbol names: the program left no map of its memory");
-    if (p->lines_why)
-        as_page_line(page, AS_STYLE_DIM, "lines are missing: %s", as_page_name(page, p->lines_why));
 }
 
 /* Allocation functions that only pass the call on are left out, when somebody calls them. */
@@ -393,6 +391,8 @@ static void put_stacks(const struct as_watch_view *view, struct as_page *page)
     size_t shown = rows_of(view, USUAL_STACKS, p->n_traces);
     char bytes[AS_TEXT_HUMAN], live[AS_TEXT_HUMAN];
 
+    if (p->lines_why)
+        as_page_line(page, AS_STYLE_DIM, "lines are missing: %s", as_page_name(page, p->lines_why));
     if (shown == 0)
         return;
     as_page_heading(page, "Heap stacks", "largest by allocated bytes, estimated from samples");
