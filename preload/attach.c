@@ -29,6 +29,7 @@ static struct {
     struct as_shm_header *shm;
     uint32_t watches;
     char folder[PATH_MAX], library[PATH_MAX];
+    uid_t user;
 } kept;
 
 struct as_life as_life;
@@ -97,6 +98,7 @@ bool as_attached_how(struct as_attached_how *out)
         return false;
     *out = (struct as_attached_how){.folder = kept.folder,
                                     .library = kept.library,
+                                    .same_user = geteuid() == kept.user,
                                     .follows = kept.watches & 1u << AS_WATCH_FOLLOW};
     for (uint32_t i = 0; i < sizeof watch_name / sizeof *watch_name; i++)
         if (kept.watches & 1u << i)
@@ -271,6 +273,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     as_heap_prepare();
     as_call_filter_prepare();
     as_shm_end_prepare();
+    kept.user = geteuid();
     if (getauxval(AT_SECURE) || !env)
         return;
     folder = as_environment_value(env, AS_SHM_ENV_FOLDER);

@@ -20,6 +20,7 @@ struct as_attached_how {
     const char *folder, *library; /* paths */
     char words[64];               /* what is to be watched */
     bool follows;                 /* the environment has it still */
+    bool same_user;               /* as when it came */
 };
 
 /* False in a process that is not the one attached to. */

@@ -3,6 +3,7 @@
 #include "exec_environment.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -115,7 +116,12 @@ void as_exec_environment_make(struct as_exec_environment *out, const char *file,
     *out = (struct as_exec_environment){.env = env};
     if (!file || !as_attached_how(&how) || how.follows)
         return;
-    out->why = why_not(file, search);
+    /* Of another user, or in another root, the loader would complain, and the share is not there.
+     */
+    if (!how.same_user || faccessat(AT_FDCWD, how.library, R_OK, AT_EACCESS) != 0)
+        out->why = "it runs as another user, or the library cannot be read from there";
+    else
+        out->why = why_not(file, search);
     if (out->why)
         goto out;
     env = env ? env : nothing;

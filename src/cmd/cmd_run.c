@@ -37,7 +37,7 @@ static const struct as_opt run_opts[] = {
      .group = "Measurement",
      .letter = 'f',
      .kind = AS_OPT_FLAG,
-     .help = "also watch the heap of child processes and of programs started by exec"},
+     .help = "also watch the heap of child processes"},
     {.name = "no-heap",
      .group = "Measurement",
      .kind = AS_OPT_FLAG,
@@ -74,7 +74,8 @@ static const struct as_opt run_opts[] = {
     {.name = "fail-on-leak",
      .kind = AS_OPT_FLAG,
      .help =
-         "exit 1 when the command exits with 0 but its memory grew and was not freed at the end"},
+         "exit 1 when the command exits with 0 but its memory, open descriptors or threads grew "
+         "and were kept"},
     {.name = NULL},
 };
 
@@ -427,8 +428,9 @@ const struct as_cmd as_cmd_run = {
         "The program is run as it is, without recompiling. Its processes are read from /proc: CPU "
         "time, memory, page faults, context switches, disk I/O. A small injected library "
         "(LD_PRELOAD) counts its heap by allocation site, and GEMM calls by shape; it removes "
-        "itself from the environment, so that children run without it unless --follow is given. A "
-        "program that cannot load a library (static, setuid) is watched from outside only, and the "
+        "itself from the environment, so that children run without it unless --follow is given; a "
+        "program that the command becomes by exec is watched in any case. A program that cannot "
+        "load a library (static, setuid) is watched from outside only, and the "
         "summary gives the reason.\n\nEverything goes into the run file, run.assay or what -o "
         "names; an existing run is kept as FILE.old. In that name %p stands for the process id of "
         "assay, %h for the host, %r for the rank that an MPI launcher or a batch system gave it, "

@@ -12,13 +12,19 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/file/file_open.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "watch/watch_record.h"
 
-enum { MAPS_MAX_BYTES = 8 << 20, MAPS_STEP_BYTES = 64 << 10, PEAK_SLACK_BYTES = 1 << 20 };
+enum {
+    MAPS_MAX_BYTES = 8 << 20,
+    MAPS_STEP_BYTES = 64 << 10,
+    PEAK_SLACK_BYTES = 1 << 20,
+    EXEC_MOST_NS = 100 * 1000 * 1000
+};
 
 static const double maps_first_wait_s = 0.1, maps_most_wait_s = 2;
 
@@ -33,6 +39,7 @@ struct proc {
     bool execed;                     /* the process became another program */
     bool followed;                   /* which makes a share of its own */
     char exec_why[AS_SHM_WHY_BYTES]; /* why it does not; "": it did not say */
+    uint64_t execed_since_ns;        /* seen to be about to become another program; 0: not */
     uint64_t allocations;
     uint64_t attached_ns, exit_ns, exit_live_bytes;
     uint64_t peak_bytes; /* as the program itself read it at its end; 0: it did not */
@@ -339,12 +346,28 @@ static void lose_heap(struct as_watch_shm *s, struct proc *proc)
         proc->allocations = s->totals.allocations;
 }
 
-static bool has_execed(const struct proc *proc)
+static bool has_successor(const struct as_watch_shm *s, const struct proc *proc)
+{
+    for (const struct proc *p = proc + 1; p < s->proc + s->n; p++)
+        if (p->pid == proc->pid)
+            return true;
+    return false;
+}
+
+/* It says so before the call, which may fail: then it takes it back soon. */
+static bool has_execed(const struct as_watch_shm *s, struct proc *proc)
 {
     struct as_shm_header header;
+    uint64_t now_ns = as_clock_mono_ns();
 
     as_heap_watch_header(proc->watch, &header);
-    return header.state == AS_SHM_EXECED;
+    if (header.state != AS_SHM_EXECED) {
+        proc->execed_since_ns = 0;
+        return false;
+    }
+    if (proc->execed_since_ns == 0)
+        proc->execed_since_ns = now_ns;
+    return has_successor(s, proc) || now_ns - proc->execed_since_ns > EXEC_MOST_NS;
 }
 
 static int record(struct as_watch_shm *s, struct proc *proc, bool others_run,
@@ -374,14 +397,15 @@ static int record(struct as_watch_shm *s, struct proc *proc, bool others_run,
 }
 
 /* A process that the tree has not met yet has just begun, unless there is none of that number. */
-static bool is_over(struct proc *proc, const struct as_process_tree *tree)
+static bool is_over(const struct as_watch_shm *s, struct proc *proc,
+                    const struct as_process_tree *tree)
 {
     if (!tree)
         return true;
     if (!as_process_tree_has(tree, proc->pid))
         return proc->met || (kill((pid_t)proc->pid, 0) != 0 && errno == ESRCH);
     proc->met = true;
-    return proc->watch && has_execed(proc);
+    return proc->watch && has_execed(s, proc);
 }
 
 int as_watch_shm_record(struct as_watch_shm *shm, const struct as_process_tree *tree,
@@ -393,7 +417,7 @@ int as_watch_shm_record(struct as_watch_shm *shm, const struct as_process_tree *
         struct proc *proc = &shm->proc[i];
         int rc;
 
-        if (proc->done || !is_over(proc, tree))
+        if (proc->done || !is_over(shm, proc, tree))
             continue;
         rc = record(shm, proc, tree != NULL, first < 0 ? NULL : err);
         if (first == ASSAY_OK)

@@ -75,6 +75,11 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chown 12345 rights
     chmod 4755 rights
     chmod 755 "$tmp"
+    # A user who cannot read the library: the loader must have nothing to complain of.
+    mkdir -m 700 only
+    cp "$assay" "$build/libassay-preload.so" only/
+    exits 0 'another user' only/assay run --no-report -o e.assay -- setpriv --reuid=12345 --regid=12345 --clear-groups echo here
+    [ "$(cat out err)" = here ] || fail "another user: $(cat out err)"
     exits 0 'a setuid program' "$assay" run --no-report -o e.assay -- env ./rights
     "$assay" report --json e.assay | grep -q '"heap_why": "the command became.*other rights' || fail 'a setuid program has another reason'
 fi
