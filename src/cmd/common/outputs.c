@@ -10,7 +10,8 @@ bool as_output_is(const struct as_cmd_line *line, size_t i)
 {
     const struct as_opt *opt = as_cmd_opt_at(line->cmd, i);
 
-    return line->value[i] && (opt->kind == AS_OPT_FILE || opt->kind == AS_OPT_FOLDER) &&
+    return line->value[i] && !opt->reads &&
+           (opt->kind == AS_OPT_FILE || opt->kind == AS_OPT_FOLDER) &&
            (strcmp(opt->name, "output") != 0 || strcmp(line->value[i], "-") != 0);
 }
 
