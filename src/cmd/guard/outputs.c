@@ -1,5 +1,5 @@
-/* cmd/common/outputs.c - the files and folders that a command line names to be written. */
-#include "cmd/common/outputs.h"
+/* cmd/guard/outputs.c - the files and folders that a command line names to be written. */
+#include "cmd/guard/outputs.h"
 
 #include <limits.h>
 #include <stdio.h>
