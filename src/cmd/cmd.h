@@ -33,6 +33,7 @@ struct as_opt {
     const char *name; /* without the dashes; NULL ends a table */
     char letter;      /* 0: none */
     enum as_opt_kind kind;
+    bool reads;           /* a FILE or FOLDER that is read; else it is written */
     const char *argument; /* as in "FILE"; NULL for a flag */
     const char *help;     /* one sentence without a full stop; "[default: 10]" at its end */
     const char *group;    /* heading in the help, as in "Output"; NULL: "Options" */

@@ -23,12 +23,14 @@
 static const struct as_opt verify_opts[] = {
     {.name = "public-key",
      .kind = AS_OPT_FILE,
+     .reads = true,
      .argument = "FILE",
      .help =
          "the bundle, or that of the folder, must be signed with the Ed25519 public key in FILE "
          "(PEM)"},
     {.name = "same-as",
      .kind = AS_OPT_FILE,
+     .reads = true,
      .argument = "OTHER",
      .help = "compare a witness with that of a repetition: every entry except its time must be the "
              "same"},

@@ -195,7 +195,11 @@ faults graph "$tmp/f.svg" inspect -q --no-sandbox --graph "$tmp/f.svg" "$model"
 opening=
 faults inspect "$tmp/f.json" inspect -q --json -o "$tmp/f.json" "$model"
 faults graph "$tmp/f.svg" inspect -q --graph "$tmp/f.svg" "$model"
-check "an output that cannot be opened early is written" sh -c "strace -qq -o '$tmp/strace.out' -e trace=openat \
+confined() { # the kernel has Landlock, and no sanitizer traces the process
+    [ -z "$(sed -n 's/^ASSAY_SANITIZE:STRING=//p' "$build/CMakeCache.txt")" ] &&
+        "$python" -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 1)'
+}
+confined && check "an output that cannot be opened early is written" sh -c "strace -qq -o '$tmp/strace.out' -e trace=openat \
     -e inject=openat:error=EMFILE:when=\$(strace -qq -e trace=openat '$assay' inspect -q -o '$tmp/late' '$model' 2>&1 | grep -n O_TMPFILE | cut -d: -f1) \
     '$assay' inspect -q -o '$tmp/late' '$model' && grep -q INJECTED '$tmp/strace.out' && [ -s '$tmp/late' ]"
 # --- a good run outlives runs that cannot be written, however many ---

@@ -21,9 +21,9 @@
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/common/cache_folder.h"
-#include "cmd/common/outputs.h"
 #include "cmd/common/show_options.h"
 #include "cmd/guard/output_keeper.h"
+#include "cmd/guard/outputs.h"
 #include "cmd/guard/sandbox_calls.h"
 #include "trace/run/run_path.h"
 

@@ -227,6 +227,8 @@ void as_export_text(struct as_protobuf *p, uint32_t field, const char *text)
     size_t size = strlen(text);
     const char *safe = is_safe(text, size) ? text : as_utf8_safe(&arena, text, size);
 
-    as_protobuf_text(p, field, safe ? safe : AS_UTF8_REPLACEMENT);
+    if (safe)
+        as_protobuf_text(p, field, safe);
+    p->bytes.failed = p->bytes.failed || !safe;
     as_arena_fini(&arena);
 }

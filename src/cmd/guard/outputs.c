@@ -1,5 +1,5 @@
-/* cmd/common/outputs.c - the files and folders that a command line names to be written. */
-#include "cmd/common/outputs.h"
+/* cmd/guard/outputs.c - the files and folders that a command line names to be written. */
+#include "cmd/guard/outputs.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@ bool as_output_is(const struct as_cmd_line *line, size_t i)
 {
     const struct as_opt *opt = as_cmd_opt_at(line->cmd, i);
 
-    return line->value[i] && (opt->kind == AS_OPT_FILE || opt->kind == AS_OPT_FOLDER) &&
+    return line->value[i] && !opt->reads &&
+           (opt->kind == AS_OPT_FILE || opt->kind == AS_OPT_FOLDER) &&
            (strcmp(opt->name, "output") != 0 || strcmp(line->value[i], "-") != 0);
 }
 

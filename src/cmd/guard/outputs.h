@@ -1,6 +1,6 @@
-/* cmd/common/outputs.h - the files and folders that a command line names to be written. */
-#ifndef AS_CMD_COMMON_OUTPUTS_H
-#define AS_CMD_COMMON_OUTPUTS_H
+/* cmd/guard/outputs.h - the files and folders that a command line names to be written. */
+#ifndef AS_CMD_GUARD_OUTPUTS_H
+#define AS_CMD_GUARD_OUTPUTS_H
 
 #include "cmd/common/options.h"
 
