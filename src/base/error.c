@@ -50,23 +50,6 @@ int as_fail(struct assay_error *err, int code, const char *fmt, ...)
     return code;
 }
 
-void as_error_add(struct assay_error *err, const char *fmt, ...)
-{
-    char hint[160];
-    va_list args;
-    size_t used;
-    int n;
-
-    if (!err)
-        return;
-    used = strlen(err->msg);
-    va_start(args, fmt);
-    n = vsnprintf(hint, sizeof hint, fmt, args);
-    va_end(args);
-    if (n > 0 && (size_t)n < sizeof hint && used + (size_t)n < sizeof err->msg)
-        memcpy(err->msg + used, hint, (size_t)n + 1);
-}
-
 int as_fail_sys(struct assay_error *err, int code, const char *fmt, ...)
 {
     int sys = errno;

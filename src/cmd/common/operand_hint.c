@@ -2,6 +2,8 @@
 #include "cmd/common/operand_hint.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,6 +67,20 @@ static bool is_run(const char *path)
     return same;
 }
 
+/* A hint with a name in it; one that does not fit whole is left out. */
+AS_PRINTF(2, 3) static void add(struct assay_error *err, const char *fmt, ...)
+{
+    char hint[160];
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vsnprintf(hint, sizeof hint, fmt, args);
+    va_end(args);
+    if (n > 0 && (size_t)n < sizeof hint)
+        as_error_add(err, hint);
+}
+
 void as_operand_hint(const struct as_cmd_line *line, struct assay_error *err)
 {
     enum as_operand_kind kind = line->cmd->operand_kind;
@@ -75,15 +91,15 @@ void as_operand_hint(const struct as_cmd_line *line, struct assay_error *err)
         return;
     if (access(path, F_OK) != 0) {
         if (kind == AS_OPERAND_MODEL && find_zoo(path))
-            as_error_add(err, "; the built-in model is zoo:%s", path);
+            add(err, "; the built-in model is zoo:%s", path);
         else if (kind == AS_OPERAND_MODEL && nearest_zoo(path))
-            as_error_add(err, "; did you mean the built-in model zoo:%s?", nearest_zoo(path));
+            add(err, "; did you mean the built-in model zoo:%s?", nearest_zoo(path));
     } else if (kind == AS_OPERAND_MODEL) {
         if (is_run(path))
-            as_error_add(err, "; it is a run: assay report %s", path);
+            add(err, "; it is a run: assay report %s", path);
         else if (is_document(path))
-            as_error_add(err, "; it is a document of assay: assay report %s", path);
+            add(err, "; it is a document of assay: assay report %s", path);
     } else if (!is_run(path) && (what = as_model_file_kind(path)) != NULL) {
-        as_error_add(err, "; it is a model (%s): assay inspect %s", what, path);
+        add(err, "; it is a model (%s): assay inspect %s", what, path);
     }
 }

@@ -149,9 +149,8 @@ static void judge_matmul(struct search *s, const struct as_node *node, uint32_t 
 {
     const struct as_value *other = as_node_input(s->graph, node, input == 0 ? 1 : 0);
 
-    if (t->rank == 2 && input == 0)
-        decide(s, t, 0);
-    else if (t->rank > 2 && other && !constant_of(s->graph, other) && other->type.rank > 2)
+    if ((t->rank == 2 && input == 0) ||
+        (t->rank > 2 && other && !constant_of(s->graph, other) && other->type.rank > 2))
         decide(s, t, 0);
     else if (t->rank > 2)
         track(s, node, t);

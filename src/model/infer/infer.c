@@ -307,8 +307,7 @@ static int infer_once(struct as_model *model, const struct as_infer_options *opt
     if (rc == ASSAY_OK) {
         rc = infer_graph(&in, model->main);
         if (rc == ASSAY_ERR_FORMAT && options->batch > 0 && in.overridden)
-            as_error_add(err, "%s",
-                         "; the file fixes the batch inside: export it with dynamic axes");
+            as_error_add(err, "; the file fixes the batch inside: export it with dynamic axes");
     }
     return rc == ASSAY_ERR_NOMEM ? as_model_no_memory(model, err) : rc;
 }
