@@ -161,10 +161,10 @@ static int open_folder(const char *model_path, struct assay_error *err)
     return fd;
 }
 
-static int open_beneath(int folder, const char *name, size_t size, const char *shown,
-                        struct assay_error *err)
+static int open_beneath(int folder, const char *name, size_t size, uint64_t flags,
+                        const char *shown, struct assay_error *err)
 {
-    struct open_how how = {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+    struct open_how how = {.flags = flags | O_CLOEXEC,
                            .resolve =
                                RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
     char path[PATH_MAX];
@@ -205,6 +205,20 @@ static int check_file(const struct stat *st, const char *shown, struct assay_err
     return ASSAY_OK;
 }
 
+/* Looked at before it is opened, which may not be allowed of what is no file. */
+static int look_beneath(int folder, const char *name, size_t size, const char *shown,
+                        struct assay_error *err)
+{
+    int fd = open_beneath(folder, name, size, O_PATH, shown, err), rc = fd < 0 ? fd : ASSAY_OK;
+    struct stat st;
+
+    if (rc == ASSAY_OK && fstat(fd, &st) == 0)
+        rc = check_file(&st, shown, err);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 int as_mapped_file_open_beside(struct as_mapped_file *file, const char *model_path,
                                const char *name, size_t size, struct assay_error *err)
 {
@@ -221,7 +235,10 @@ int as_mapped_file_open_beside(struct as_mapped_file *file, const char *model_pa
     folder = rc = open_folder(model_path, err);
     if (rc < 0)
         goto out;
-    fd = rc = open_beneath(folder, name, size, s.text, err);
+    rc = look_beneath(folder, name, size, s.text, err);
+    if (rc < 0)
+        goto out;
+    fd = rc = open_beneath(folder, name, size, O_RDONLY | O_NONBLOCK | O_NOCTTY, s.text, err);
     if (rc < 0)
         goto out;
     if (fstat(fd, &st) != 0)
