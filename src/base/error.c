@@ -50,6 +50,14 @@ int as_fail(struct assay_error *err, int code, const char *fmt, ...)
     return code;
 }
 
+void as_error_add(struct assay_error *err, const char *hint)
+{
+    size_t used = err ? strlen(err->msg) : 0, size = strlen(hint);
+
+    if (err && used + size < sizeof err->msg)
+        memcpy(err->msg + used, hint, size + 1);
+}
+
 int as_fail_sys(struct assay_error *err, int code, const char *fmt, ...)
 {
     int sys = errno;

@@ -4,7 +4,6 @@
 #define AS_BASE_ERROR_H
 
 #include <assay/error.h>
-#include <string.h>
 
 #define AS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define AS_MUST_USE          __attribute__((warn_unused_result))
@@ -23,15 +22,8 @@ int as_fail_at(struct assay_error *err, uint64_t offset, const char *fmt, ...);
  * the sentence begins with it. Too little memory is not the file's fault. Returns `code`. */
 int as_fail_in_file(struct assay_error *err, int code, const char *path);
 
-/* Adds a hint to the sentence in `err` where all of it fits: half a hint would be worse than none.
- * Inline, since the analyzer of error.c loses its va_lists over one more function. */
-static inline void as_error_add(struct assay_error *err, const char *hint)
-{
-    size_t used = err ? strlen(err->msg) : 0, size = strlen(hint);
-
-    if (err && used + size < sizeof err->msg)
-        memcpy(err->msg + used, hint, size + 1);
-}
+/* Adds a hint to the sentence in `err` where all of it fits: half a hint would be worse than none. */
+void as_error_add(struct assay_error *err, const char *hint);
 
 /* Out of memory, in the same words everywhere. Inline, so that an analyzer of one file sees that it
  * is never zero. */
