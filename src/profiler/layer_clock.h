@@ -18,7 +18,7 @@ struct as_layer_clock {
 /* Takes 2 ms where a counter is used: its rate is measured. */
 void as_layer_clock_init(struct as_layer_clock *clock);
 
-/* Nanoseconds between two readings; 0 when the later one is not later. */
+/* Nanoseconds between two samples; 0 when the later one is not later. */
 static inline uint64_t as_layer_clock_ns(const struct as_layer_clock *clock, uint64_t from,
                                          uint64_t to)
 {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counts of a thread since it began, or between two readings. */
+/* Counts of a thread since it began, or between two samples. */
 struct as_layer_usage {
     uint64_t cpu_ns;
     uint64_t minor_faults, major_faults, switches, sleeps, io_blocks;
@@ -17,7 +17,7 @@ struct as_layer_usage {
 /* Of the calling thread. False: the system does not report it. */
 bool as_layer_usage_read(struct as_layer_usage *out);
 
-/* Adds what passed between two readings. */
+/* Adds what passed between two samples. */
 void as_layer_usage_add(struct as_layer_usage *to, const struct as_layer_usage *from,
                         const struct as_layer_usage *until);
 

@@ -31,7 +31,7 @@
 #define AS_MARK_CACHE       64u
 #define AS_MARK_WAIT_NS     2000000000u
 
-/* An open layer as its thread sees it. The readings are there when its profilers were on. */
+/* An open layer as its thread sees it. The samples are there when its profilers were on. */
 struct as_mark_frame {
     uint64_t serial;
     uint64_t entered_ticks, start_ticks; /* of the mark, and of the layer */

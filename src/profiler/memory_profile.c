@@ -29,7 +29,7 @@ struct as_memory_profile {
     uint64_t baseline_bytes;
     uint64_t total_bytes; /* of the machine or the container */
     bool started, total_read;
-    uint64_t sample_mark;             /* readings of the sampler that were forgotten */
+    uint64_t sample_mark;             /* samples of the sampler that were forgotten */
     uint64_t first_bytes, last_bytes; /* rss of the first and of the last snapshot that knew it */
     uint64_t peak_bytes;
 
@@ -100,7 +100,7 @@ static struct as_memory_moment moment(struct as_memory_profile *p, struct as_mem
     return *newest;
 }
 
-/* What fails in the thread is seen by the readings at the ends of layers, too. */
+/* What fails in the thread is seen by the samples at the ends of layers, too. */
 static void sample(void *user)
 {
     struct as_memory_profile *p = user;

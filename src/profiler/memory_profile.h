@@ -40,7 +40,7 @@ struct as_memory_moment {
 struct as_memory_span {
     struct as_memory_moment before;
     uint64_t begin_ns;
-    uint64_t sample_mark; /* readings of the sampler before it */
+    uint64_t sample_mark; /* samples of the sampler before it */
     uint64_t counted_before_bytes;
     struct as_memory_thread_span thread;
 };
@@ -66,8 +66,8 @@ struct as_memory_layer_reading {
     double cpu_memory_percent; /* of the machine's or the container's memory */
     uint64_t rss_before_bytes, rss_after_bytes;
     uint64_t rss_peak_bytes; /* greatest seen within, both ends included */
-    uint64_t rss_samples;    /* readings of the sampler within: 0, only the ends are known */
-    uint64_t before_age_ns, after_age_ns; /* how old the readings were at begin and at end */
+    uint64_t rss_samples;    /* samples of the sampler within: 0, only the ends are known */
+    uint64_t before_age_ns, after_age_ns; /* how old the samples were at begin and at end */
     uint64_t minor_faults, major_faults;  /* within, of the whole process */
     /* The program's own account; unknown when it counts nothing. */
     uint64_t counted_before_bytes, counted_after_bytes; /* of all threads */

@@ -6,19 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AS_FALL_CAPACITY 64 /* readings at the end that are looked at */
+#define AS_FALL_CAPACITY 64 /* samples at the end that are looked at */
 
 /* {0} is empty. */
 struct as_last_fall {
     double seconds[AS_FALL_CAPACITY]; /* a ring, as are the bytes */
     uint64_t bytes[AS_FALL_CAPACITY];
-    uint64_t n; /* readings so far */
+    uint64_t n; /* samples so far */
 };
 
 void as_last_fall_add(struct as_last_fall *fall, double seconds, uint64_t bytes);
 
 /* The time between the last reading before the fall and the next one; NaN: it does not fall within
- * the last twentieth of the readings. */
+ * the last twentieth of the samples. */
 double as_last_fall_seconds(const struct as_last_fall *fall);
 
 #endif

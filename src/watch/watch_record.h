@@ -49,7 +49,7 @@ struct as_process_facts {
     bool heap_watched;
 };
 
-/* The live bytes of one site at the readings, for its growth; thinned to at most 256. */
+/* The live bytes of one site at the samples, for its growth; thinned to at most 256. */
 struct as_site_series {
     uint32_t id; /* as_heap_site.id */
     const double *seconds, *live_bytes;

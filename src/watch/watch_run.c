@@ -95,7 +95,7 @@ static void keep_wrong(const struct watch *w, int rc)
         w->end->wrong.code = rc;
 }
 
-/* ---- readings ---- */
+/* ---- samples ---- */
 
 static uint64_t without(uint64_t bytes, uint64_t ours)
 {
@@ -348,7 +348,7 @@ static struct as_fact peak_fact(const struct watch *w, const char **from)
     return largest_seen(w, from);
 }
 
-/* No less than the largest of them: readings come in between. */
+/* No less than the largest of them: samples come in between. */
 static struct as_fact tree_peak_fact(const struct watch *w, struct as_fact largest)
 {
     if (w->tree_peak_bytes && w->tree_settled)

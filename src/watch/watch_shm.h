@@ -101,7 +101,7 @@ struct as_heap_sample {
 struct as_heap_series {
     struct as_heap_sample point[AS_HEAP_SERIES_SAMPLES];
     size_t n;
-    uint32_t stride, waited; /* readings between two points; 0: every one */
+    uint32_t stride, waited; /* samples between two points; 0: every one */
     double next_seconds;     /* not before: one costs */
 };
 

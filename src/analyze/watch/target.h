@@ -63,11 +63,11 @@ struct as_target_site {
     size_t n_callers;
     bool peak_known; /* site.peak_live_bytes was captured, when its own process held most */
     bool apart;      /* which was not there when all of them together held most */
-    /* Live bytes over the readings, warm-up left out: whether they grow. NaN: too few readings. */
+    /* Live bytes over the samples, warm-up left out: whether they grow. NaN: too few samples. */
     double growth_bytes_per_second, growth_p_value;
-    double growth_bytes; /* over those readings, by the rate; NaN like the others */
+    double growth_bytes; /* over those samples, by the rate; NaN like the others */
     double rise_bytes;   /* what it held at the last of them more than at the first */
-    double growth_from_seconds, growth_to_seconds; /* of those readings */
+    double growth_from_seconds, growth_to_seconds; /* of those samples */
     bool growing;
 };
 

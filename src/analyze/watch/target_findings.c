@@ -16,7 +16,7 @@
 #include "stats/inference/trend.h"
 
 #define PLACE_TEXT   400
-#define MOST_OF_IT   0.5 /* of the readings' time */
+#define MOST_OF_IT   0.5 /* of the samples' time */
 #define NEAR_THE_END 0.1
 #define FALLEN       0.2 /* of what it grew by is left */
 #define RISEN_AFTER  0.1 /* of what it grew by: then it went on */
@@ -135,7 +135,7 @@ static void tell_growth(struct as_target_findings *f, struct as_target_growth *g
                               g->per_iteration ? " an iteration" : "/s", over, p, until);
 }
 
-/* By time: readings are closer to each other at first, so that their number tells none. NaN when
+/* By time: samples are closer to each other at first, so that their number tells none. NaN when
  * there is no line. */
 static double rate_between(const struct as_target_series *s, size_t n, double from, double to)
 {
@@ -151,7 +151,7 @@ static double rate_between(const struct as_target_series *s, size_t n, double fr
     return line.slope;
 }
 
-/* What a series was at a time, on the line between two readings. */
+/* What a series was at a time, on the line between two samples. */
 static double value_at(const struct as_target_series *s, double seconds)
 {
     size_t i = 0, end = s->n;
@@ -187,7 +187,7 @@ static double find_stop(const struct as_target_series *s, size_t n, double to, d
     return to;
 }
 
-/* `s` has `n` readings that count; the incident lies among them. One that lasts to the end is worse
+/* `s` has `n` samples that count; the incident lies among them. One that lasts to the end is worse
  * than any that does not. */
 static void take_incident(struct as_target_growth *g, const struct as_target_series *s, size_t n,
                           const struct assay_leak_incident *at)

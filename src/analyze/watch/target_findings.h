@@ -25,7 +25,7 @@ struct as_target_growth {
     bool of_processes;       /* memory as seen from outside, with what no heap holds */
     bool counts;             /* things and not bytes: rate and net are of those */
     size_t readings, judged; /* taken, and of those the ones before the program began to end */
-    enum as_growth_verdict verdict; /* UNKNOWN: too few readings */
+    enum as_growth_verdict verdict; /* UNKNOWN: too few samples */
     bool per_iteration;             /* else by the second */
     /* The greatest incident: bytes a second or iteration, seconds or iterations; NaN without one.
      */
@@ -33,7 +33,7 @@ struct as_target_growth {
     double seconds_to_exhaustion; /* at that rate; NaN: not known */
     const char *headroom_of;  /* what is exhausted: "machine", "control_group", "address_space" */
     const char *headroom_why; /* why that is not known; NULL: it is */
-    bool lasts;               /* it was found up to the last readings */
+    bool lasts;               /* it was found up to the last samples */
     bool to_the_end;          /* it grew for most of the run, until the program began to end */
     double stopped_seconds;   /* it grew no more from there on; NaN: it went on growing */
     bool rested;              /* for a third of the time or longer, up to the end */

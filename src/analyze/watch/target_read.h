@@ -45,7 +45,7 @@ AS_MUST_USE int as_target_read_block(struct as_target_reader *r, const char *kin
 AS_MUST_USE int as_target_channels(struct as_target *target, struct as_run *run,
                                    struct as_arena *scratch, struct assay_error *err);
 
-/* How many of the first readings tell whether memory grows: those until `until` (NaN: all),
+/* How many of the first samples tell whether memory grows: those until `until` (NaN: all),
  * without the fall at the very end, where a program gives everything back. */
 size_t as_series_judged(const double *seconds, const double *value, size_t n, double until);
 

@@ -170,7 +170,7 @@ size_t as_series_judged(const double *seconds, const double *value, size_t n, do
     return value[n - 1] < value[most] ? most + 1 : n;
 }
 
-/* Fewer readings than growth can be told from leave the place as it is. */
+/* Fewer samples than growth can be told from leave the place as it is. */
 static int judge(struct as_target_site *place, const struct as_site_history *s, double until,
                  struct assay_error *err)
 {
@@ -197,7 +197,7 @@ static int judge(struct as_target_site *place, const struct as_site_history *s, 
     place->rise_bytes = live[n - 1] - live[0];
     place->growth_from_seconds = seconds[0];
     place->growth_to_seconds = seconds[n - 1];
-    /* Where it was worked out, the one that heeds how readings depend on each other. */
+    /* Where it was worked out, the one that heeds how samples depend on each other. */
     place->growth_p_value = growth.grows ? growth.p : test.p;
     place->growing = growth.grows && line.slope > 0;
     return ASSAY_OK;

@@ -8,7 +8,7 @@
 
 #define MARKS_SETTLED 32u     /* marks before the usual length is known */
 #define MARK_LONG     8u      /* longer than this many usual ones, ... */
-#define MARK_OURS_NS  100000u /* ... and than our longest readings: the thread was preempted */
+#define MARK_OURS_NS  100000u /* ... and than our longest samples: the thread was preempted */
 #define BARE_OURS_NS  10000u  /* likewise where nothing is read */
 #define FIRST_OURS_NS 500000u /* likewise of the first, which make a lane */
 #define FED_MARKS     5u  /* one in so many is measured where profilers are fed; odd, since ... */

@@ -43,7 +43,7 @@ struct as_manager_held {
     size_t capacity;
     double all_mb;                       /* by all layers together */
     _Atomic bool heap;                   /* from the heap; false: from resident pages */
-    _Atomic unsigned n, n_timed, n_slow; /* readings; those that were timed; of the last 64 of them,
+    _Atomic unsigned n, n_timed, n_slow; /* samples; those that were timed; of the last 64 of them,
                                             those that took long */
     struct assay_layer_leak *leak;
     size_t n_leaks;
@@ -122,7 +122,7 @@ double as_manager_call_cost(uint64_t generation);
 /* STATE in a forked child, USAGE without a manager. */
 AS_MUST_USE int as_manager_check(const struct assay_manager *m, struct assay_error *err);
 
-/* ---- manager_probe.c: readings on the thread of a layer ---- */
+/* ---- manager_probe.c: samples on the thread of a layer ---- */
 
 /* Whether a profiler hears of every call. */
 static inline bool as_manager_is_fed(uint32_t on)

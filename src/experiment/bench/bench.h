@@ -87,10 +87,10 @@ AS_MUST_USE int as_bench_run(struct as_bench *bench, const struct as_bench_loop 
 
 struct as_power_meter {
     const struct assay_power_source *source; /* the caller's */
-    struct assay_power_tracker *tracker;     /* of all readings; NULL: none are kept */
+    struct assay_power_tracker *tracker;     /* of all samples; NULL: none are kept */
     double watts, joules;
     uint64_t from_ns;
-    uint64_t n_failed;      /* readings */
+    uint64_t n_failed;      /* samples */
     struct assay_error why; /* the last that failed */
 };
 

@@ -1,4 +1,4 @@
-/* probe/power/power_tracker.c - readings of power over time: some kept, all of them counted.
+/* probe/power/power_tracker.c - samples of power over time: some kept, all of them counted.
  * Its thread and its owner share it, and the source, under one lock. */
 #include <assay/power.h>
 
@@ -32,7 +32,7 @@ struct assay_power_tracker {
     char *label;
     struct as_tracker_lock lock; /* of what follows */
     struct as_kept_samples kept;
-    uint64_t tries, failed;  /* readings and samples; those of them that failed */
+    uint64_t tries, failed;  /* samples and samples; those of them that failed */
     uint64_t guessed;        /* samples whose watts the counter gave, or nobody */
     struct as_energy energy; /* by watts */
     struct counter counter;  /* by joules */

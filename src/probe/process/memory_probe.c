@@ -1,5 +1,5 @@
 /* probe/process/memory_probe.c - reads what the kernel says of this process's memory, again and
- * again. Files stay open between readings; a child that was forked opens its own. */
+ * again. Files stay open between samples; a child that was forked opens its own. */
 #include "probe/process/memory_probe.h"
 
 #include <fcntl.h>
@@ -285,7 +285,7 @@ static bool is_of_here(const struct as_memory_reader *reader)
     return reader->root[0] == '\0';
 }
 
-/* ---- readings ---- */
+/* ---- samples ---- */
 
 uint64_t as_memory_read_rss(struct as_memory_reader *reader)
 {

@@ -1,5 +1,5 @@
 /* probe/process/memory_probe.h - reads what the kernel says of this process's memory, again and
- * again. Files stay open between readings; a child that was forked opens its own. */
+ * again. Files stay open between samples; a child that was forked opens its own. */
 #ifndef AS_PROBE_PROCESS_MEMORY_PROBE_H
 #define AS_PROBE_PROCESS_MEMORY_PROBE_H
 
@@ -86,7 +86,7 @@ struct as_rss_peaks {
         uint64_t number, bytes;
     } step[AS_RSS_PEAKS];
     uint32_t n;
-    _Atomic uint64_t taken; /* readings so far */
+    _Atomic uint64_t taken; /* samples so far */
 };
 
 bool as_rss_peaks_init(struct as_rss_peaks *peaks);
@@ -97,7 +97,7 @@ void as_rss_peaks_add(struct as_rss_peaks *peaks, uint64_t bytes);
 /* This moment: the number of the next reading. */
 uint64_t as_rss_peaks_mark(const struct as_rss_peaks *peaks);
 
-/* How many readings were made since the mark, and the greatest of them; without any `bytes` is left
+/* How many samples were made since the mark, and the greatest of them; without any `bytes` is left
  * alone. In a signal handler that interrupted this very call: none. */
 uint64_t as_rss_peaks_since(struct as_rss_peaks *peaks, uint64_t mark, uint64_t *bytes);
 

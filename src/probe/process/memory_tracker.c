@@ -1,4 +1,4 @@
-/* probe/process/memory_tracker.c - readings of memory over time: some kept, all of them counted.
+/* probe/process/memory_tracker.c - samples of memory over time: some kept, all of them counted.
  * Its thread and its owner share it under one lock; each reads through files of its own. */
 #include <assay/memory.h>
 

@@ -13,7 +13,7 @@ struct as_process_memory {
     struct as_fact swapped;
 };
 
-/* Counted since the process or the thread began; subtract two readings. */
+/* Counted since the process or the thread began; subtract two samples. */
 struct as_process_events {
     struct as_fact minor_faults, major_faults;
     struct as_fact switches_voluntary, switches_involuntary;
@@ -38,7 +38,7 @@ bool as_process_memory_reset_peak(const char *root);
 /* Of the whole process, or of the calling thread alone. */
 void as_process_events_read(struct as_process_events *out, bool thread_only);
 
-/* What happened between two readings; unknown when either is. */
+/* What happened between two samples; unknown when either is. */
 struct as_process_events as_process_events_between(const struct as_process_events *from,
                                                    const struct as_process_events *to);
 

@@ -79,7 +79,7 @@ static const char *by_libraries(const char *maps)
             if (memmem(text, size, libraries[i].in_maps, strlen(libraries[i].in_maps)))
                 found = libraries[i].runtime;
         total += (size_t)n;
-        kept = size < NAME_MOST ? size : NAME_MOST; /* a name may be cut between two readings */
+        kept = size < NAME_MOST ? size : NAME_MOST; /* a name may be cut between two samples */
         memmove(text, text + size - kept, kept);
     }
     close(fd);

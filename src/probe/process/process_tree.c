@@ -25,7 +25,7 @@ enum {
     MAX_KEPT_FDS = 256, /* beyond, files are opened for every reading */
     MANY_THREADS = 16,  /* their children are looked for less often */
     MAX_DELAYS = 1024,  /* threads of a process whose run delay is known */
-    RARELY = 10,        /* thorough readings */
+    RARELY = 10,        /* thorough samples */
     SLOTS = 16384,      /* of the index by pid: four times the processes */
     MAX_PIDS = 4194304, /* the kernel's own limit */
     FILE_BYTES = 4096,
@@ -272,7 +272,7 @@ static void take_anon(struct as_process_tree *t, struct row *r)
         r->seen.anon_bytes = pages * t->page_bytes;
 }
 
-/* Where entries have to be counted, at thorough readings alone. */
+/* Where entries have to be counted, at thorough samples alone. */
 static void take_descriptors(struct as_process_tree *t, struct row *r, bool thorough)
 {
     char path[PATH_MAX];

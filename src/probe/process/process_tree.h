@@ -1,5 +1,5 @@
 /* probe/process/process_tree.h - every process beneath one: what each holds and does, read again
- * and again. Cheap enough for a hundred readings a second: the files of /proc stay open between
+ * and again. Cheap enough for a hundred samples a second: the files of /proc stay open between
  * them. */
 #ifndef AS_PROBE_PROCESS_PROCESS_TREE_H
 #define AS_PROBE_PROCESS_PROCESS_TREE_H
@@ -20,7 +20,7 @@ struct as_process_tree;
 struct as_tree_process {
     int64_t pid, parent_pid;       /* the parent that made it */
     char name[AS_TREE_NAME_BYTES]; /* its command line, or what it calls itself */
-    uint64_t first_ns, last_ns;    /* of the readings that saw it */
+    uint64_t first_ns, last_ns;    /* of the samples that saw it */
     uint64_t memory_ns;            /* of the last reading that saw it hold memory; 0: none */
     uint64_t caught_ns;            /* of the last that saw it have a handler for SIGINT; 0: none */
     uint64_t ignored_ns;           /* of the first behind that without one; 0: none */

@@ -1,4 +1,4 @@
-/* probe/process/rss_peaks.c - the greatest of all readings since any moment, without keeping them
+/* probe/process/rss_peaks.c - the greatest of all samples since any moment, without keeping them
  * all. One thread adds, another asks; a forked child goes on with what its parent saw. */
 #include "probe/process/memory_probe.h"
 

@@ -1,5 +1,5 @@
 /* probe/system/system_load.h - how busy the machine is with others' work.
- * Shares are between two readings; a single reading has counters only. */
+ * Shares are between two samples; a single reading has counters only. */
 #ifndef AS_PROBE_SYSTEM_SYSTEM_LOAD_H
 #define AS_PROBE_SYSTEM_SYSTEM_LOAD_H
 

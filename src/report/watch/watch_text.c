@@ -166,7 +166,7 @@ static size_t greatest(const double *value, size_t n)
     return at;
 }
 
-/* One value a column: the greatest of its readings, so that no peak is lost. */
+/* One value a column: the greatest of its samples, so that no peak is lost. */
 static size_t columns_of(const struct as_target_series *s, double *value, size_t most)
 {
     size_t n = s->n < most ? s->n : most;
