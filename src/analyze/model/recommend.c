@@ -95,6 +95,23 @@ static void advise_batch(struct as_profile *p)
             saved, streaming, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
+/* Some of it was quantized already: nobody needs to hear that it could be. */
+static bool is_quantized(const struct as_profile *p)
+{
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_step *step = p->layers[i].step;
+
+        if (step->type == AS_PEAK_I8 || strstr(step->op, "QuantizeLinear") ||
+            strstr(step->op, "DequantizeLinear") || strncmp(step->op, "QLinear", 7) == 0 ||
+            strncmp(step->op, "DynamicQuantize", 15) == 0)
+            return true;
+        for (size_t k = 0; k < step->n_nodes; k++)
+            if (strstr(step->nodes[k], "QuantizeLinear"))
+                return true;
+    }
+    return false;
+}
+
 static void advise_int8(struct as_profile *p)
 {
     double f32 = as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads);
@@ -109,6 +126,19 @@ static void advise_int8(struct as_profile *p)
     if (dense < MUCH || !(i8 > 1.5 * f32))
         return;
     as_text_percent(share, dense);
+    if (is_quantized(p)) {
+        advise(p, &(struct advice){
+                      "float-fallback",
+                      "give every input and output of these layers a QuantizeLinear and "
+                      "DequantizeLinear pair, per tensor for activations: as they are, the engine "
+                      "computes them in f32",
+                      text_of(p,
+                              "%s of the time of this quantized model is GEMMs and convolutions in "
+                              "f32; the int8 peak of this machine is %.1fx the f32 peak",
+                              share, i8 / f32),
+                      dense * (1 - f32 / i8), dense, ASSAY_CONFIDENCE_MEDIUM, NULL});
+        return;
+    }
     advise(p,
            &(struct advice){
                "quantize-dense-layers",
@@ -261,6 +291,75 @@ static void advise_overhead(struct as_profile *p)
                   AS_UNKNOWN, share, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
+static bool is_op(const struct as_profile_layer *layer, const char *op)
+{
+    return strcmp(layer->step->op, op) == 0;
+}
+
+/* The slowest layer of an operator and the share of all of them; NULL: there is none. */
+static const struct as_profile_layer *sum_op(const struct as_profile *p, const char *op,
+                                             double *share, size_t *n)
+{
+    const struct as_profile_layer *worst = NULL;
+
+    *share = 0;
+    *n = 0;
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
+
+        if (!is_op(layer, op))
+            continue;
+        worst = worst ? worst : layer;
+        *share += layer->share;
+        *n += 1;
+    }
+    return worst;
+}
+
+/* Copies that change the order of dimensions and compute nothing. */
+static void advise_transposes(struct as_profile *p)
+{
+    double share;
+    size_t n;
+    const struct as_profile_layer *worst = sum_op(p, "Transpose", &share, &n);
+    char text[AS_TEXT_HUMAN];
+
+    if (!worst || share < 0.1)
+        return;
+    as_text_percent(text, share);
+    advise(p, &(struct advice){
+                  "transposes",
+                  text_of(p,
+                          "remove Transposes: pairs that undo each other, and those around %s, by "
+                          "exporting in the layout that its neighbors use",
+                          worst->brief),
+                  text_of(p, "%zu Transpose layer%s take%s %s of the time and compute nothing", n,
+                          n == 1 ? "" : "s", n == 1 ? "s" : "", text),
+                  share, share, ASSAY_CONFIDENCE_MEDIUM, worst->step->name});
+}
+
+/* Rows that are looked up: neither fusing nor a larger batch makes the table smaller. */
+static void advise_lookups(struct as_profile *p)
+{
+    double share;
+    size_t n;
+    const struct as_profile_layer *worst = sum_op(p, "Gather", &share, &n);
+    char text[AS_TEXT_HUMAN];
+
+    if (!worst || share < MUCH)
+        return;
+    as_text_percent(text, share);
+    advise(p, &(struct advice){
+                  "lookup-tables",
+                  text_of(p,
+                          "shrink or quantize the table of %s: rows that fit a nearer cache are "
+                          "looked up faster",
+                          worst->brief),
+                  text_of(p, "%zu lookup%s take%s %s of the time", n, n == 1 ? "" : "s",
+                          n == 1 ? "s" : "", text),
+                  AS_UNKNOWN, share, ASSAY_CONFIDENCE_MEDIUM, worst->step->name});
+}
+
 /* Elementwise work that only moves bytes. */
 static void advise_elementwise(struct as_profile *p)
 {
@@ -270,7 +369,8 @@ static void advise_elementwise(struct as_profile *p)
 
     for (size_t i = 0; i < p->n_layers; i++)
         if (is_bound_by(&p->layers[i], AS_BOUND_MEMORY) && p->layers[i].step->macs == 0 &&
-            !p->layers[i].step->is_reorder) {
+            !p->layers[i].step->is_reorder && !is_op(&p->layers[i], "Transpose") &&
+            !is_op(&p->layers[i], "Gather")) {
             moved += p->layers[i].share;
             n++;
         }
@@ -408,6 +508,8 @@ void as_profile_recommend(struct as_profile *p)
         advise_int8(p);
         advise_overhead(p);
         advise_elementwise(p);
+        advise_transposes(p);
+        advise_lookups(p);
         advise_slow_dense(p);
         advise_threads(p);
     }

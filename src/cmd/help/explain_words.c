@@ -136,6 +136,18 @@ static const struct as_explained words[] = {
      "Dense layers and convolutions take most of the time in f32. Do: quantize to int8 as QDQ ONNX "
      "and compare.",
      NULL, NULL},
+    {"float-fallback", "rule",
+     "Layers of a quantized model run in f32. Evidence: dense f32 layers beside quantized ones. "
+     "Do: "
+     "QuantizeLinear and DequantizeLinear around each of them, activations per tensor.",
+     NULL, NULL},
+    {"transposes", "rule",
+     "Transposes copy tensors and compute nothing. Do: cancel pairs, or export in the layout that "
+     "the neighbors use.",
+     NULL, NULL},
+    {"lookup-tables", "rule",
+     "Lookups in embedding tables take much of the time. Do: shrink or quantize the table.", NULL,
+     NULL},
     {"plain-products", "rule",
      "Matrix multiplications run in plain C instead of a kernel library. Do: a build with oneDNN, "
      "or a type that it supports.",
