@@ -22,7 +22,7 @@ int as_fail_at(struct assay_error *err, uint64_t offset, const char *fmt, ...);
  * the sentence begins with it. Too little memory is not the file's fault. Returns `code`. */
 int as_fail_in_file(struct assay_error *err, int code, const char *path);
 
-/* Adds a hint to the sentence in `err` where all of it fits: half a hint would be worse than none. */
+/* Adds a hint to the sentence in `err` where all of it fits; half a hint would be worse. */
 void as_error_add(struct assay_error *err, const char *hint);
 
 /* Out of memory, in the same words everywhere. Inline, so that an analyzer of one file sees that it
