@@ -104,7 +104,6 @@ static uint64_t without(uint64_t bytes, uint64_t ours)
 
 static void sample_tree(struct watch *w, uint64_t now_ns)
 {
-    /* What is ours of it was read a moment ago, and may have gone with its process since. */
     uint64_t rss_bytes = without(w->now.rss_bytes, w->inside.table_bytes + w->inside.share_bytes);
 
     if (w->now.n_alive == 0)
@@ -157,7 +156,7 @@ static void read_shares(struct watch *w, uint64_t now_ns, bool look)
         as_watch_shm_find(w->shm);
         keep_wrong(w, as_watch_shm_record(w->shm, w->tree, wrong(w)));
     }
-    if (!as_watch_shm_read(w->shm, seconds_at(w, now_ns), &live_bytes, &w->inside))
+    if (!as_watch_shm_read(w->shm, seconds_at(w, now_ns), &live_bytes))
         return;
     assay_sample(w->heap_channel, (double)live_bytes);
     as_last_fall_add(&w->fall, seconds_at(w, now_ns), live_bytes);
@@ -184,6 +183,8 @@ static void take_reading(struct watch *w)
 
     if (thorough)
         w->thorough_ns = now_ns;
+    if (w->shm) /* just before: the table grows with the heap */
+        as_watch_shm_inside(w->shm, &w->inside);
     if (w->tree)
         as_process_tree_read(w->tree, now_ns, thorough, &w->now);
     sample_tree(w, now_ns);

@@ -216,27 +216,29 @@ static void keep_maps(struct proc *proc, uint32_t n_sites, double seconds)
     read_maps(proc);
 }
 
-/* One that ended holds nothing any more. */
-static void add_inside(struct as_watch_inside *inside, const struct proc *proc,
-                       const struct as_heap_totals *totals)
+void as_watch_shm_inside(const struct as_watch_shm *shm, struct as_watch_inside *inside)
 {
-    struct as_shm_header header;
+    *inside = (struct as_watch_inside){0};
+    for (size_t i = 0; i < shm->n; i++) {
+        const struct proc *proc = &shm->proc[i];
+        struct as_shm_header header;
 
-    as_heap_watch_header(proc->watch, &header);
-    if (header.state != AS_SHM_ATTACHED && header.state != AS_SHM_QUIET)
-        return;
-    inside->table_bytes += totals->own_bytes;
-    inside->share_bytes += totals->share_bytes;
+        if (!proc->watch)
+            continue;
+        as_heap_watch_header(proc->watch, &header);
+        if (header.state != AS_SHM_ATTACHED && header.state != AS_SHM_QUIET)
+            continue; /* one that ended holds nothing any more */
+        inside->table_bytes += as_heap_watch_table_bytes(proc->watch);
+        inside->share_bytes += as_heap_watch_share_bytes(proc->watch);
+    }
 }
 
-bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes,
-                       struct as_watch_inside *inside)
+bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes)
 {
     struct as_heap_totals *totals = &shm->totals;
     bool known = false;
 
     *live_bytes = 0;
-    *inside = (struct as_watch_inside){0};
     for (size_t i = 0; i < shm->n; i++) {
         struct proc *proc = &shm->proc[i];
 
@@ -245,7 +247,6 @@ bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_
             continue;
         known = true;
         *live_bytes += totals->live_bytes;
-        add_inside(inside, proc, totals);
         as_heap_series_add(&proc->points, proc->watch, totals->n_ids, seconds);
         keep_maps(proc, totals->n_sites, seconds);
     }

@@ -28,11 +28,13 @@ struct as_watch_inside {
     uint64_t share_bytes; /* of files in memory */
 };
 
-/* One reading, `seconds` after the run began: the live bytes of all processes watched, how much of
- * their resident memory is ours, and a point in the series of every site. False when none is
- * watched; the bytes are 0 then. */
-bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes,
-                       struct as_watch_inside *inside);
+/* What is ours of the resident memory of all processes watched, now: read it right beside theirs.
+ */
+void as_watch_shm_inside(const struct as_watch_shm *shm, struct as_watch_inside *inside);
+
+/* One reading, `seconds` after the run began: the live bytes of all processes watched, and a point
+ * in the series of every site. False when none is watched; the bytes are 0 then. */
+bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes);
 
 /* Puts those whose processes have ended into the open session; all of them when `tree` is NULL.
  * What cannot be recorded leaves its sentence in `err`; the others are recorded all the same. */

@@ -118,8 +118,11 @@ for options in "" "--follow"; do
     compare "$manners" abort
     compare "$manners" preload
     compare "$manners" lock
-    compare "$manners" auxv
-    compare env "$manners" auxv
+    # A sanitizer's runtime looks for itself in the environment.
+    grep -q '^ASSAY_SANITIZE:STRING=.' "$build/CMakeCache.txt" || {
+        compare "$manners" auxv
+        compare env "$manners" auxv
+    }
 done
 [ $compared -ge 100 ] || fail "only $compared comparisons were made"
 

@@ -28,6 +28,7 @@ static struct as_operation_run even_run(double seconds)
                                                     .shape = "32x256",
                                                     .kernel = "made up",
                                                     .flops = 1000000,
+                                                    .executed_flops = 1000000,
                                                     .bytes = 1000000,
                                                     .held_bytes = 1000000};
         run.points[i].figures.summary.median = seconds * 1e9;
@@ -119,7 +120,9 @@ static void extremes_and_priorities_follow_the_figures(void **state)
 
     (void)state;
     run.points[AS_OPERATION_MATMUL].flops = 18000000;
+    run.points[AS_OPERATION_MATMUL].executed_flops = 18000000;
     run.points[AS_OPERATION_TRANSPOSE].flops = 0;
+    run.points[AS_OPERATION_TRANSPOSE].executed_flops = 0;
     run.points[AS_OPERATION_SOFTMAX].figures.summary.median = 3e5;
     as_operations_judge(&o, &run, &peaks);
     assert_int_equal(o.most_gflops, AS_OPERATION_MATMUL);
@@ -131,7 +134,8 @@ static void extremes_and_priorities_follow_the_figures(void **state)
     assert_int_equal(o.priority, AS_BOUND_MEMORY);
     assert_non_null(strstr(o.priority_text, "locality"));
     for (int i = 0; i < AS_OPERATION_COUNT; i += 2)
-        run.points[i].flops = run.points[i + (i + 1 < AS_OPERATION_COUNT)].flops = 18000000;
+        for (int k = i; k <= i + (i + 1 < AS_OPERATION_COUNT); k++)
+            run.points[k].flops = run.points[k].executed_flops = 18000000;
     as_operations_judge(&o, &run, &peaks);
     assert_int_equal(o.priority, AS_BOUND_COMPUTE);
     assert_non_null(strstr(o.priority_text, "vectori"));

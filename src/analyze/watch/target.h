@@ -43,7 +43,8 @@ struct as_heap_frame {
 /* Who allocates at a site: the first function, from the site outwards, that is no wrapper. */
 struct as_target_caller {
     const struct as_heap_frame *frame;
-    double share, live_share; /* of what the site allocated, of what is live of it */
+    double share, live_share; /* of what the site allocated, of what is live of it at the end */
+    double peak_share;        /* of what it held at the peak; NaN: samples do not tell */
     bool estimate;            /* from sampled stacks: the site itself is within wrappers */
     uint64_t samples;         /* 0: not from samples */
 };

@@ -1,12 +1,15 @@
 /* analyze/watch/target_callers.c - who allocates at each site, past functions that only pass the
  * call on. Where the site's own address shows it, it is exact; within xmalloc() and the like the
  * sampled stacks tell, by which counts of the site are divided: an estimate. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/watch/target_read.h"
 #include "base/alloc.h"
+#include "base/units.h"
 
+#define STILL_THERE 0.9 /* of what a site held at the peak */
 #define MAX_CALLERS 64u /* of one site; what others allocated is the site's own */
 
 /* A stack as it is looked for: by the frame its site begins with. */
@@ -102,6 +105,12 @@ static size_t find_first(const struct reference *ref, size_t n, const struct as_
 static void estimate(struct callers *c, const struct as_target_site *place,
                      const struct reference *ref, size_t n)
 {
+    /* Samples tell who holds blocks at the end. At the peak the same held them if most of it
+     * stayed.
+     */
+    const bool still_there =
+        (double)place->site.live_bytes >= STILL_THERE * (double)place->site.peak_live_bytes;
+
     *c = (struct callers){.n = 0};
     for (size_t i = find_first(ref, n, place);
          i < n && ref[i].heap == place->heap && ref[i].frame_id == place->frame_id; i++)
@@ -109,7 +118,8 @@ static void estimate(struct callers *c, const struct as_target_site *place,
             add_stack(c, ref[i].trace);
     for (size_t i = 0; i < c->n; i++) {
         c->at[i].share = c->allocated > 0 ? c->at[i].share / c->allocated : 0;
-        c->at[i].live_share = c->live > 0 ? c->at[i].live_share / c->live : c->at[i].share;
+        c->at[i].live_share = c->live > 0 ? c->at[i].live_share / c->live : 0;
+        c->at[i].peak_share = c->n == 1 ? 1 : still_there ? c->at[i].live_share : AS_UNKNOWN;
     }
     if (c->n)
         qsort(c->at, c->n, sizeof *c->at, most_first);
@@ -123,7 +133,8 @@ static int set_callers(struct as_target *target, struct as_target_site *place,
     struct callers c;
 
     if (frame) {
-        c.at[0] = (struct as_target_caller){.frame = frame, .share = 1, .live_share = 1};
+        c.at[0] =
+            (struct as_target_caller){.frame = frame, .share = 1, .live_share = 1, .peak_share = 1};
         c.n = 1;
     } else if (place->n_frames && place->site.kind != AS_HEAP_MAPPING) {
         estimate(&c, place, ref, n);
@@ -170,9 +181,19 @@ static int most_held_first(const void *a, const void *b)
 static double held(const struct as_heap_site *s, const struct as_target_caller *caller)
 {
     double live = (double)s->live_bytes * (caller ? caller->live_share : 1);
-    double peak = (double)s->peak_live_bytes * (caller ? caller->live_share : 1);
+    double peak = (double)s->peak_live_bytes * (caller ? caller->peak_share : 1);
 
     return live > peak ? live : peak;
+}
+
+/* How many rows a site has: one for each of several that share it, where it is known who held what
+ * at the peak; else one, for all of them. */
+static size_t rows_of(const struct as_target_site *place)
+{
+    for (size_t i = 0; i < place->n_callers; i++)
+        if (isnan(place->caller[i].peak_share))
+            return 0;
+    return place->n_callers;
 }
 
 /* A site that several share has a row for each of them. */
@@ -181,20 +202,20 @@ static int list_rows(struct as_target *target, struct assay_error *err)
     size_t n = 0;
 
     for (size_t i = 0; i < target->n_heap_places; i++)
-        n += target->place[i].n_callers ? target->place[i].n_callers : 1;
+        n += rows_of(&target->place[i]) ? rows_of(&target->place[i]) : 1;
     target->row = as_arena_zero(&target->arena, n + 1, sizeof *target->row);
     if (!target->row)
         return as_fail_nomem(err);
     for (size_t i = 0; i < target->n_heap_places; i++) {
         const struct as_target_site *place = &target->place[i];
-        size_t k = 0;
+        size_t k = 0, rows = rows_of(place);
 
         do {
-            const struct as_target_caller *caller = place->n_callers ? &place->caller[k] : NULL;
+            const struct as_target_caller *caller = rows ? &place->caller[k] : NULL;
 
             target->row[target->n_rows++] =
                 (struct as_target_row){place, caller, held(&place->site, caller)};
-        } while (++k < place->n_callers);
+        } while (++k < rows);
     }
     if (target->n_rows)
         qsort(target->row, target->n_rows, sizeof *target->row, most_held_first);

@@ -180,10 +180,19 @@ static void find_io(struct as_target_findings *f, const struct as_target *p)
                share < 1 ? share : AS_UNKNOWN, ASSAY_CONFIDENCE_HIGH, SEVERITY_MEDIUM});
 }
 
+/* Without those that our own table of live blocks brought in. */
+static double faults_of(const struct as_target *p)
+{
+    double ours = p->heap_known ? (double)(p->heap.own_bytes + p->heap.share_bytes) / PAGE : 0;
+    double all = (double)p->minor_faults.value;
+
+    return all > ours ? all - ours : 0;
+}
+
 /* Settings of malloc are of no use to a program that takes its memory elsewhere. */
 static const char *fault_advice(const struct as_target *p)
 {
-    double faulted = PAGE * (double)p->minor_faults.value;
+    double faulted = PAGE * faults_of(p);
 
     if (p->heap_known && (double)p->heap.allocated_bytes < BY_MALLOC * faulted)
         return "little of it comes from malloc: map memory once and reuse it, prefault it "

@@ -192,6 +192,8 @@ static const struct as_target_caller *main_caller(const struct as_target_site *p
 {
     const struct as_target_caller *most = place->n_callers ? &place->caller[0] : NULL;
 
+    if (place->n_callers > 1 && place->site.live_bytes == 0)
+        return NULL; /* whose blocks were held no sample tells any more */
     for (size_t i = 1; i < place->n_callers && place->site.live_bytes; i++)
         if (place->caller[i].live_share > most->live_share)
             most = &place->caller[i];
@@ -205,7 +207,9 @@ void as_target_site_text(const struct as_target_site *place, char *out, size_t c
     as_target_caller_text(place, main_caller(place), out, capacity);
     used = strlen(out);
     if (place->n_callers > 1)
-        (void)snprintf(out + used, capacity - used, ", one of %zu callers", place->n_callers);
+        (void)snprintf(out + used, capacity - used,
+                       main_caller(place) ? ", one of %zu callers" : ", for %zu callers",
+                       place->n_callers);
 }
 
 static void put_owner(const struct as_target *target, const struct as_target_site *place, char *out,
@@ -220,7 +224,12 @@ static void put_owner(const struct as_target *target, const struct as_target_sit
 void as_target_row_owner(const struct as_target *target, const struct as_target_row *row, char *out,
                          size_t capacity)
 {
+    size_t used;
+
     as_target_caller_text(row->place, row->caller, out, capacity);
+    used = strlen(out);
+    if (!row->caller && row->place->n_callers > 1)
+        (void)snprintf(out + used, capacity - used, ", for %zu callers", row->place->n_callers);
     put_owner(target, row->place, out, capacity);
 }
 

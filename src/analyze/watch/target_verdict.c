@@ -340,7 +340,8 @@ static enum as_growth_verdict hold_against_end(const struct as_target_findings *
 {
     if (g->counts && g->fell && isfinite(g->stopped_seconds))
         return AS_GROWTH_RETURNED;
-    if (g->of_processes && is_collected(sum->runtime)) {
+    if (!g->counts && is_collected(sum->runtime) &&
+        (g->of_processes || strcmp(sum->runtime, "V8") == 0)) { /* whose buffers malloc makes */
         sum->collected = true;
         return AS_GROWTH_UNKNOWN;
     }
@@ -417,7 +418,7 @@ void as_target_find_verdict(struct as_target_findings *f, const struct as_target
     judge_growths(f, target, &sum);
     if (sum.worst && (sum.worst->verdict != AS_GROWTH_STOPPED || !some_site_kept(f))) {
         tell_worst(f, target, &sum);
-    } else if (sum.collected) {
+    } else if (sum.collected || (sum.known && is_collected(sum.runtime))) {
         f->verdict = AS_GROWTH_UNKNOWN;
         f->headline = f->verdict_text =
             as_findings_say(f,

@@ -155,7 +155,7 @@ uint64_t as_heap_watch_share_bytes(const struct as_heap_watch *watch)
     return fstat(watch->fd, &st) == 0 && st.st_blocks > 0 ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
-static uint64_t table_bytes(const struct as_heap_watch *watch)
+uint64_t as_heap_watch_table_bytes(const struct as_heap_watch *watch)
 {
     struct as_shm_header header;
 
@@ -184,7 +184,7 @@ int as_heap_watch_totals(struct as_heap_watch *watch, struct as_heap_totals *out
     out->live_bytes = as_heap_less(out->allocated_bytes, out->freed_bytes);
     out->live_blocks = as_heap_less(out->allocations, out->frees);
     out->mapped_live_bytes = as_heap_less(sums.mapped_bytes, sums.unmapped_bytes);
-    out->own_bytes = table_bytes(watch);
+    out->own_bytes = as_heap_watch_table_bytes(watch);
     out->share_bytes = as_heap_watch_share_bytes(watch);
     out->stacks_lost = sizes.heap.stacks_lost;
     out->iterations = sizes.heap.iterations;

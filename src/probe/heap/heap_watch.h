@@ -88,6 +88,8 @@ const char *as_heap_watch_maps(const struct as_heap_watch *watch);
 
 /* How much of the share was touched. */
 uint64_t as_heap_watch_share_bytes(const struct as_heap_watch *watch);
+/* Bytes of the table of live blocks beside it. */
+uint64_t as_heap_watch_table_bytes(const struct as_heap_watch *watch);
 
 AS_MUST_USE int as_heap_watch_totals(struct as_heap_watch *watch, struct as_heap_totals *out,
                                      struct assay_error *err);

@@ -73,7 +73,7 @@ static size_t n_changed(const struct as_target_diff_list *list)
 static void put_part(const struct part *part, size_t top, struct as_page *page)
 {
     const struct as_table_column columns[] = {
-        {.title = part->name, .identity = true, .min_width = 24, .may_shrink = true},
+        {.title = part->name, .min_width = 36, .may_shrink = true},
         {.title = "A", .align = AS_ALIGN_RIGHT},
         {.title = "B", .align = AS_ALIGN_RIGHT},
         {.title = "change", .align = AS_ALIGN_RIGHT},

@@ -240,14 +240,18 @@ static void svg_roof_name(struct figure *f, size_t i)
 
 static void svg_roof_names(struct figure *f)
 {
-    struct as_svg_spot peak = {f->frame->x.to - 4,
-                               as_svg_at(&f->frame->y, f->plot->peak / GIGA) - 6, AS_SVG_END};
+    const double right = f->frame->x.to - 4, line = as_svg_at(&f->frame->y, f->plot->peak / GIGA);
+    const double middle = (f->frame->x.from + f->frame->x.to) / 2;
+    const struct as_svg_spot spots[] = {
+        {right, line - 6, AS_SVG_END},      {right, line + 14, AS_SVG_END},
+        {middle, line - 6, AS_SVG_MIDDLE},  {right, line - 20, AS_SVG_END},
+        {middle, line - 20, AS_SVG_MIDDLE}, {right, line + 28, AS_SVG_END}};
     char text[AS_TEXT_HUMAN + 32], rate[AS_TEXT_HUMAN];
 
     as_text_si(rate, f->plot->peak, "FLOP/s");
     (void)snprintf(text, sizeof text, "f32 peak %s, %u thread%s", rate, f->plot->p->data->threads,
                    f->plot->p->data->threads == 1 ? "" : "s");
-    (void)as_svg_label_at(&f->labels, f->svg, &peak, 1, ROOF_SIZE, text);
+    (void)as_svg_label_at(&f->labels, f->svg, spots, AS_COUNT_OF(spots), ROOF_SIZE, text);
     for (size_t i = 0; i < AS_COUNT_OF(svg_levels); i++)
         svg_roof_name(f, i);
 }

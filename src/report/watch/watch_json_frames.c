@@ -54,7 +54,7 @@ static void put_caller(struct as_json_writer *w, const struct as_target_site *pl
     AS_JSON_FIELDS(w, c->frame, function, module);
     put_line(w, c->frame);
     AS_JSON_FIELDS(w, c->frame, inlined);
-    AS_JSON_FIELDS(w, c, estimate, samples, share, live_share);
+    AS_JSON_FIELDS(w, c, estimate, samples, share, live_share, peak_share);
     as_json_kv_f64(w, "allocated_bytes", c->share * (double)place->site.allocated_bytes);
     as_json_kv_f64(w, "live_bytes", c->live_share * (double)place->site.live_bytes);
     as_json_object_end(w);

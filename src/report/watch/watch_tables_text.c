@@ -182,8 +182,13 @@ static void put_peak(const struct as_target *p, struct as_page *page)
     as_text_bytes(slack, (double)h->peak_slack_bytes);
     as_text_bytes(n, (double)h->live_bytes);
     as_text_count(blocks, h->live_blocks);
-    as_page_line(page, AS_STYLE_NONE, "peak %s (up to %s lower); live at the end %s in %s blocks",
-                 peak, slack, n, blocks);
+    if (h->peak_slack_bytes)
+        as_page_line(page, AS_STYLE_NONE,
+                     "peak %s (up to %s lower); live at the end %s in %s blocks", peak, slack, n,
+                     blocks);
+    else
+        as_page_line(page, AS_STYLE_NONE, "peak %s; live at the end %s in %s blocks", peak, n,
+                     blocks);
 }
 
 static void put_totals(const struct as_target *p, struct as_page *page)
@@ -256,6 +261,7 @@ static void put_site(struct as_table *t, struct as_page *page, const struct as_t
     const struct as_target_caller *c = row->caller;
     bool estimate = c && c->estimate;
     double part = c ? c->share : 1, live_part = c ? c->live_share : 1;
+    double peak_part = c ? c->peak_share : 1;
     double peak = place->peak_known ? (double)s->peak_live_bytes : AS_UNKNOWN;
     char where[PLACE_TEXT];
 
@@ -263,9 +269,9 @@ static void put_site(struct as_table *t, struct as_page *page, const struct as_t
     as_table_row(t);
     as_table_text(t, AS_STYLE_NONE, as_page_name(page, where));
     as_table_text(t, AS_STYLE_NONE, as_heap_kind_name(s->kind));
-    cell_part_bytes(t, peak * live_part, estimate);
+    cell_part_bytes(t, peak * peak_part, estimate);
     as_cell_share(t, p->heap.peak_bytes && !place->apart
-                         ? peak * live_part / (double)p->heap.peak_bytes
+                         ? peak * peak_part / (double)p->heap.peak_bytes
                          : AS_UNKNOWN);
     cell_part_bytes(t, (double)s->live_bytes * live_part, estimate);
     cell_part_bytes(t, (double)s->allocated_bytes * part, estimate);
