@@ -15,7 +15,7 @@ static const char *const before_c[] = {
     "mkl_",      "je_",       "mi_",          "tc_",        "xx",           "safe_",
     "checked_",  "my_",       "Perl_safesys", "CRYPTO_",    "OPENSSL_",     "PyMem_",
     "PyMem_Raw", "PyObject_", "_PyMem_Raw",   "_PyObject_", "_PyMem_Debug", "_PyMem_DebugRaw",
-    "av_fast_"};
+    "av_fast_",  "z",         "ztry",         "__zend_"};
 static const char *const names_c[] = {
     "malloc",  "malloc0",  "malloc_n",      "malloc0_n", "malloc2",       "mallocz",
     "calloc",  "calloc_n", "realloc",       "realloc_n", "realloc2",      "reallocarray",
@@ -30,7 +30,8 @@ static const char *const names[] = {
     "_obstack_begin", "_obstack_newchunk", "g_slice_alloc", "g_slice_alloc0", "g_strdup_printf",
     "g_strdup_vprintf", "luaM_malloc_", "luaM_realloc_", "l_alloc", "sqlite3Malloc",
     "sqlite3MemMalloc", "sqlite3_malloc", "sqlite3_malloc64", "sqlite3DbMallocRaw",
-    "sqlite3DbMallocRawNN", "sqlite3DbMallocZero", "sqlite3Realloc", "sqlite3_realloc64",
+    "zmalloc_usable", "ztrymalloc_usable", "ztrymalloc_usable_internal", "sqlite3DbMallocRawNN",
+    "sqlite3DbMallocZero", "sqlite3Realloc", "sqlite3_realloc64",
     /* CPython, NumPy */
     "pymalloc_alloc", "allocate_from_new_pool", "new_arena", "_PyObject_GC_Alloc",
     "_PyObject_GC_Malloc", "_PyObject_GC_New", "_PyObject_GC_NewVar", "_PyObject_New",
