@@ -61,6 +61,16 @@ verdict grows "a list that is kept until the interpreter frees it" "$python" lis
 verdict "no_growth grew_and_was_given_back" "a cache that stops growing" "$python" stops.py
 verdict no_growth "memory that comes back every epoch" "$python" saw.py
 verdict no_growth "pages of a file" "$python" file.py
+if "$python" -c 'import torch' 2>/dev/null && ! grep -q '^ASSAY_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
+    cat >loads.py <<'PY'
+import torch
+net = torch.nn.Linear(64, 64)
+for i in range(300):
+    net(torch.rand(16, 64)).sum().backward()
+PY
+    # Libraries are loaded and relocated for most of its time: memory grows, and no block does.
+    verdict "no_growth unknown grew_and_stopped grew_and_was_given_back" "a program that mostly loads libraries" "$python" loads.py
+fi
 if command -v node >/dev/null; then
     verdict "unknown no_growth" "a heap that is collected" node grow.js
     check "the runtime is named" sh -c "'$assay' report --json run.assay | grep -q '\"runtime\": \"V8\"'"

@@ -333,6 +333,20 @@ struct sum {
     bool known, collected;
 };
 
+/* Every block and mapping was counted, and neither grew: then it is libraries that are loaded,
+ * tables that are relocated, stacks; no leak of the program. */
+static bool is_of_loading(const struct as_target_findings *f, const struct as_target *p,
+                          const struct as_target_growth *g)
+{
+    if (!g->of_processes || g->counts || f->heap_in_part || p->n_heaps != 1 || !all_counted(p, g) ||
+        (double)p->heap.mapped_live_bytes >= SITES_EXPLAIN * g->net_bytes)
+        return false;
+    for (size_t i = 0; i < f->n_growths; i++)
+        if (strcmp(f->growth[i].key, "heap_live") == 0)
+            return f->growth[i].verdict == AS_GROWTH_NONE && !some_site_kept(f);
+    return false;
+}
+
 /* Growth was found: whether it stays a leak. */
 static enum as_growth_verdict hold_against_end(const struct as_target_findings *f,
                                                const struct as_target *target,
@@ -340,6 +354,8 @@ static enum as_growth_verdict hold_against_end(const struct as_target_findings *
 {
     if (g->counts && g->fell && isfinite(g->stopped_seconds))
         return AS_GROWTH_RETURNED;
+    if (is_of_loading(f, target, g))
+        return AS_GROWTH_NONE;
     if (!g->counts && is_collected(sum->runtime) &&
         (g->of_processes || strcmp(sum->runtime, "V8") == 0)) { /* whose buffers malloc makes */
         sum->collected = true;
@@ -368,7 +384,8 @@ static void judge_growths(struct as_target_findings *f, const struct as_target *
         if (g->verdict != AS_GROWTH_FOUND)
             continue;
         g->verdict = hold_against_end(f, target, g, sum);
-        if (g->verdict != AS_GROWTH_UNKNOWN && (!sum->worst || g->verdict > sum->worst->verdict))
+        if (g->verdict != AS_GROWTH_UNKNOWN && g->verdict != AS_GROWTH_NONE &&
+            (!sum->worst || g->verdict > sum->worst->verdict))
             sum->worst = g;
     }
 }
