@@ -4,8 +4,8 @@
 
 #include "trace/shm/gemm_shm.h"
 
-/* Asks the library that has this function, once; nothing when it is no OpenBLAS. Not for use inside
- * malloc. */
+/* Asks the library that has this function, once; nothing when it is not an OpenBLAS. Not for use
+ * inside malloc. */
 void as_gemm_core_ask(const void *function);
 
 /* Writes the answer, when there is one that is not there yet. */

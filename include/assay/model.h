@@ -372,11 +372,11 @@ struct assay_model_counts {
     uint64_t stored;          /* all constants in the file, second copies too */
     uint64_t parameter_bytes; /* of `parameters`, as stored */
     uint64_t stored_bytes;    /* of `stored` */
-    uint64_t batch;           /* samples in one run */
-    uint64_t macs;            /* of convolutions and GEMM; per inference */
-    uint64_t elementwise;     /* additions, comparisons, biases ... one each */
-    uint64_t transcendental;  /* exp, tanh, square roots ... one each */
-    uint64_t flops;           /* the three together */
+    uint64_t batch;       /* samples per inference; 1 where no dimension is known to count them */
+    uint64_t macs;        /* of convolutions and GEMM; per inference */
+    uint64_t elementwise; /* additions, comparisons, biases ... one each */
+    uint64_t transcendental;                    /* exp, tanh, square roots ... one each */
+    uint64_t flops;                             /* the three together */
     uint64_t macs_per_sample, flops_per_sample; /* divided by `batch` */
     uint64_t bytes_read, bytes_written;         /* every input and output of a layer once */
     uint64_t bytes_moved;                       /* both */

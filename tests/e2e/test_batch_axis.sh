@@ -67,6 +67,17 @@ check "samples are unknown" "$python" -c '
 import json, sys
 j = json.load(open(sys.argv[1]))
 assert j["summary"]["samples_per_second"] is None and j["summary"]["inferences_per_second"] > 0 and j["model"]["batch"] is None' "$tmp/out"
+exits 0 "a sweep of one sample" "$assay" sweep detector.onnx --threads 1,2 --iterations 5 --warmup 1 --no-roofline --json
+check "counts inferences too" "$python" -c '
+import json, sys
+for r in json.load(open(sys.argv[1]))["rows"]:
+    assert r["batch"] is None and r["samples_per_second"] is None and abs(r["inferences_per_second"] * r["latency_ms"] / 1000 - 1) < 1e-9, r' "$tmp/out"
+exits 0 "its page" "$assay" sweep detector.onnx --threads 1,2 --iterations 5 --warmup 1 --no-roofline --width 100
+check "says inferences" sh -c "grep -q 'inferences/s' '$tmp/out' && ! grep -q 'samples/s' '$tmp/out'"
+exits 0 "inspect of one sample" "$assay" inspect detector.onnx --json
+check "divides nothing by a batch that is unknown" "$python" -c '
+import json, sys
+assert json.load(open(sys.argv[1]))["per_sample"] is None' "$tmp/out"
 
 "$python" - <<'PY' || fail "a model with open dimensions is written"
 import numpy as np, onnx

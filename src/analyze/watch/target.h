@@ -40,7 +40,7 @@ struct as_heap_frame {
     bool wrapper; /* it allocates for whoever calls it: xmalloc, std::vector and the like */
 };
 
-/* Who allocates at a site: the first function, from the site outwards, that is no wrapper. */
+/* Who allocates at a site: the first function, from the site outwards, that is not a wrapper. */
 struct as_target_caller {
     const struct as_heap_frame *frame;
     double share, live_share; /* of what the site allocated, of what is live of it at the end */
@@ -56,7 +56,7 @@ struct as_target_site {
     uint32_t heap; /* which watched program, from 1: a process may become several by exec */
     const char *function, *module; /* NULL: unknown */
     uint64_t offset;
-    uint32_t frame_id;                 /* where its frames begin, counted from 1; 0: not told */
+    uint32_t frame_id;                 /* where its frames begin, counted from 1; 0: unknown */
     const struct as_heap_frame *frame; /* innermost first */
     uint32_t n_frames;
     /* Most allocated first; one when it is known without samples, none when nothing is. */
@@ -76,7 +76,7 @@ struct as_heap_trace {
     struct as_heap_stack stack; /* without its addresses */
     int64_t pid;
     uint32_t heap;     /* as of sites */
-    const double *at;  /* where the frames of each address begin, counted from 1; 0: not told */
+    const double *at;  /* where the frames of each address begin, counted from 1; 0: unknown */
     uint32_t frame_id; /* of the innermost address */
     const struct as_heap_frame *const *frame; /* innermost first, those inlined among them */
     uint32_t n_frames;

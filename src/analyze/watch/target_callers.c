@@ -27,7 +27,7 @@ static int by_frame(const void *a, const void *b)
     return (x->frame_id > y->frame_id) - (x->frame_id < y->frame_id);
 }
 
-/* Whoever comes first on the way out and is no wrapper; NULL: nobody. */
+/* Whoever comes first on the way out and is not a wrapper; NULL: nobody. */
 static const struct as_heap_frame *first_caller(const struct as_heap_frame *const *frame,
                                                 uint32_t n)
 {

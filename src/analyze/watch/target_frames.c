@@ -62,7 +62,7 @@ static uint32_t chain_of(const struct as_target *target, uint32_t id)
     return n;
 }
 
-/* The frames of a stack up to the first that is not told. */
+/* The frames of a stack up to the first that is unknown. */
 static int join_stack(struct as_target *target, struct as_heap_trace *trace, size_t *left,
                       struct assay_error *err)
 {

@@ -36,6 +36,7 @@ static const struct as_json_field point_fields[] = {
     AS_FIELD_KEY(struct as_sweep_point, "error", err.msg, NULL, "why it failed"),
     AS_FIELD(struct as_sweep_point, threads),
     AS_FIELD(struct as_sweep_point, batch),
+    AS_FIELD_LATER(struct as_sweep_point, batch_unknown),
     AS_FIELD(struct as_sweep_point, parameters),
     AS_FIELD(struct as_sweep_point, macs),
     AS_FIELD(struct as_sweep_point, flops),

@@ -141,6 +141,7 @@ static int count(struct setting *s, struct assay_error *err)
         point->executed_flops = as_cost_executed_flops(&costs->forward);
         point->bytes = costs->forward.bytes_read + costs->forward.bytes_written;
         point->batch = costs->batch;
+        point->batch_unknown = costs->batch_why != NULL;
         point->counted = costs->n_unknown_ops == 0 && costs->n_unknown_shapes == 0 &&
                          costs->times_known && !costs->overflow;
     }

@@ -50,6 +50,7 @@ struct as_sweep_point {
     struct assay_error err;
     unsigned threads;
     uint64_t batch, parameters, macs, flops, bytes;
+    bool batch_unknown;      /* no dimension is known to count samples; `batch` is 1 then */
     uint64_t executed_flops; /* without those in padding: the rate is of these */
     bool counted;
     double *samples_ns; /* of both ways */

@@ -145,7 +145,7 @@ static void put_model(struct as_json_writer *w, const struct as_inspection *in)
     as_json_key(w, "min_latency_seconds");
     as_json_f64(w, in->min_seconds);
     as_json_object_end(w);
-    if (graph && !in->costs->overflow)
+    if (graph && !in->costs->overflow && !in->costs->batch_why)
         put_per_sample(w, c, in->costs->batch ? in->costs->batch : 1);
     else
         as_json_kv_null(w, "per_sample");

@@ -48,6 +48,11 @@ static const char *error_text(const void *object)
     return worked(object) ? NULL : ((const POINT *)object)->err.msg;
 }
 
+static bool batch_known(const void *object)
+{
+    return worked(object) && !((const POINT *)object)->batch_unknown;
+}
+
 static double latency_ms(const void *object)
 {
     const POINT *p = object;
@@ -58,7 +63,7 @@ static double latency_ms(const void *object)
 static const struct as_json_field point_fields[] = {
     AS_FIELD_WORDS("error", error_text, "why the setting could not be measured"),
     AS_FIELD_IF(POINT, "threads", threads, worked),
-    AS_FIELD_IF(POINT, "batch", batch, worked),
+    AS_FIELD_IF(POINT, "batch", batch, batch_known),
     AS_FIELD_IF(POINT, "parameters", parameters, worked),
     AS_FIELD_IF(POINT, "macs", macs, worked),
     AS_FIELD_IF(POINT, "flops", flops, worked),
@@ -78,6 +83,18 @@ static bool roof_known(const void *object)
     return ((const ROW *)object)->roof.bound != AS_BOUND_UNKNOWN;
 }
 
+static bool samples_known(const void *object)
+{
+    return batch_known(((const ROW *)object)->point);
+}
+
+static double inferences_per_second(const void *object)
+{
+    const ROW *row = object;
+
+    return worked(row->point) ? row->samples_per_second / (double)row->point->batch : AS_UNKNOWN;
+}
+
 static const char *row_bound(const void *object)
 {
     return as_bound_name(((const ROW *)object)->roof.bound);
@@ -86,9 +103,10 @@ static const char *row_bound(const void *object)
 static const struct as_json_field row_fields[] = {
     {.key = "setting", .kind = AS_FIELD_OWN, .write = put_setting, .help = "value of each axis"},
     AS_FIELD_INLINE(ROW, point, &point_shape),
-    AS_FIELD(ROW, samples_per_second),
+    AS_FIELD_NUMBER("inferences_per_second", inferences_per_second, "inferences/s", NULL),
+    AS_FIELD_IF(ROW, "samples_per_second", samples_per_second, samples_known),
     AS_FIELD_HELP(ROW, memory_mb, "MiB", NULL),
-    AS_FIELD_KEY(ROW, "samples_per_second_per_mb", samples_per_second_mb, NULL, NULL),
+    AS_FIELD_IF(ROW, "samples_per_second_per_mb", samples_per_second_mb, samples_known),
     AS_FIELD_HELP(ROW, gflops_per_second, "GFLOP/s", NULL),
     AS_FIELD_HELP(ROW, speedup, NULL, "throughput relative to the first setting that worked"),
     AS_FIELD_KEY(ROW, "drift_share", drift, "fraction", "difference of the two passes"),

@@ -90,6 +90,17 @@ static void put_law(struct as_page *page, const char *what, const struct as_powe
                  as_page_name(page, axis), law->exponent, error);
 }
 
+enum { SAMPLES_PER_S = 4, SAMPLES_PER_S_MIB = 6 }; /* columns behind those of the axes */
+
+/* No dimension of the model is known to count samples. */
+static bool counts_inferences(const struct as_sweep *s)
+{
+    for (size_t r = 0; r < s->n_rows; r++)
+        if (s->rows[r].point->batch_unknown)
+            return true;
+    return false;
+}
+
 static void put_findings(const struct as_sweep *s, struct as_page *page)
 {
     const char *axis = s->run->options->axes[0].name;
@@ -116,11 +127,11 @@ static void put_findings(const struct as_sweep *s, struct as_page *page)
         as_sweep_setting_text(s, s->best, setting, sizeof setting);
         as_text_ns(latency, s->rows[s->best].point->figures.summary.median, AS_TIME_AUTO);
         as_text_si(rate, s->rows[s->best].samples_per_second, NULL);
-        as_page_pair(page, AS_STYLE_NONE, "best", "%s: %s samples/s at p50 %s%s",
-                     as_page_name(page, setting), rate, latency,
-                     isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)
-                         ? ", within the limits"
-                         : "");
+        as_page_pair(
+            page, AS_STYLE_NONE, "best", "%s: %s %s/s at p50 %s%s", as_page_name(page, setting),
+            rate, counts_inferences(s) ? "inferences" : "samples", latency,
+            isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes) ? ", within the limits"
+                                                                         : "");
     } else if (isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)) {
         as_page_pair(page, AS_STYLE_WARN, "best", "no setting is within the limits");
     }
@@ -167,6 +178,10 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
         columns[i] = (struct as_table_column){.title = s->run->options->axes[i].name,
                                               .align = AS_ALIGN_RIGHT};
     memcpy(columns + n_axes, figures, sizeof figures);
+    if (counts_inferences(s)) {
+        columns[n_axes + SAMPLES_PER_S].title = "inferences/s";
+        columns[n_axes + SAMPLES_PER_S_MIB].title = "inferences/s/MiB";
+    }
     as_table_init(&t, columns, n_axes + AS_COUNT_OF(figures));
     for (size_t r = 0; r < s->n_rows; r++)
         put_row(&t, &page, s, r);
