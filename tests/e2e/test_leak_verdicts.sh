@@ -71,6 +71,20 @@ PY
     # Libraries are loaded and relocated for most of its time: memory grows, and no block does.
     verdict "no_growth unknown grew_and_stopped grew_and_was_given_back" "a program that mostly loads libraries" "$python" loads.py
 fi
+cat >raw.c <<'C'
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+    for (int i = 0; i < 400; i++) {
+        memset((char *)syscall(SYS_mmap, 0, 1 << 17, 3, 0x22, -1, 0), 1, 1 << 17);
+        usleep(4000);
+    }
+}
+C
+cc -O1 -o raw raw.c || fail "a program that maps by itself is not built"
+verdict grows "memory that no block and no mapping of libc explains" ./raw
 if command -v node >/dev/null; then
     verdict "unknown no_growth" "a heap that is collected" node grow.js
     check "the runtime is named" sh -c "'$assay' report --json run.assay | grep -q '\"runtime\": \"V8\"'"

@@ -333,13 +333,23 @@ struct sum {
     bool known, collected;
 };
 
-/* Every block and mapping was counted, and neither grew: then it is libraries that are loaded,
- * tables that are relocated, stacks; no leak of the program. */
+static double largest(const struct as_target_series *s)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        most = s->value[i] > most ? s->value[i] : most;
+    return most;
+}
+
+/* Every block and mapping was counted and neither grew, while pages of files came in: then it is
+ * libraries that are loaded and tables that are relocated; no leak of the program. */
 static bool is_of_loading(const struct as_target_findings *f, const struct as_target *p,
                           const struct as_target_growth *g)
 {
     if (!g->of_processes || g->counts || f->heap_in_part || p->n_heaps != 1 || !all_counted(p, g) ||
-        (double)p->heap.mapped_live_bytes >= SITES_EXPLAIN * g->net_bytes)
+        (double)p->heap.mapped_live_bytes >= SITES_EXPLAIN * g->net_bytes ||
+        largest(&p->rss) - largest(&p->anon) < LITTLE_LEFT * g->net_bytes)
         return false;
     for (size_t i = 0; i < f->n_growths; i++)
         if (strcmp(f->growth[i].key, "heap_live") == 0)
