@@ -139,7 +139,7 @@ static void fill(struct cost_kit *k, const char *name, uint64_t rows, uint64_t c
     value->data->stored_bytes = 4 * rows * columns;
 }
 
-static void copies_are_tied(void **state)
+static void copies_are_parameters_of_their_own(void **state)
 {
     struct as_params *params;
     struct cost_kit k;
@@ -163,34 +163,48 @@ static void copies_are_tied(void **state)
         as_data_put_f64(kit_value(&k.graph, "p")->data, i, 0);
     }
     assert_int_equal(as_params_new(&params, k.graph.model, true, NULL), ASSAY_OK);
-    assert_int_equal(params->parameters, 2 * 5120 + 128);
-    assert_int_equal(params->tied_elems, 2 * 5120);
+    assert_int_equal(params->parameters, 4 * 5120 + 128);
+    assert_int_equal(params->trainable, 4 * 5120 + 128);
+    assert_int_equal(params->tied_elems, 0);
     assert_int_equal(params->stored, 4 * 5120 + 128);
-    assert_int_equal(params->params[1].tied_to, 0); /* t: rows and columns exchanged */
-    assert_int_equal(params->params[1].elems, 0);
-    assert_int_equal(params->params[2].tied_to, 0);
-    assert_int_equal(params->params[3].tied_to, AS_NONE);
+    assert_int_equal(params->equal_tensors, 3);
+    assert_int_equal(params->equal_bytes, 2 * 5120 * 4);
+    assert_int_equal(params->params[0].n_equal, 2);
+    assert_int_equal(params->params[1].equal_to, 0); /* t: rows and columns exchanged */
+    assert_int_equal(params->params[1].elems, 5120);
+    assert_int_equal(params->params[2].equal_to, 0);
+    assert_int_equal(params->params[3].equal_to, AS_NONE);
+    for (size_t i = 0; i < params->n_params; i++)
+        assert_int_equal(params->params[i].tied_to, AS_NONE);
     as_params_free(params);
-    /* Without a look at the numbers only the same place counts. */
+    /* Without a look at the numbers none is known to be equal, and the counts are the same. */
     assert_int_equal(as_params_new(&params, k.graph.model, false, NULL), ASSAY_OK);
     assert_int_equal(params->parameters, 4 * 5120 + 128);
+    assert_int_equal(params->equal_tensors, 0);
     as_params_free(params);
+    /* Two names of one place are one parameter, and in the file once. */
     kit_value(&k.graph, "b")->data = kit_value(&k.graph, "a")->data;
-    assert_int_equal(as_params_new(&params, k.graph.model, false, NULL), ASSAY_OK);
+    assert_int_equal(as_params_new(&params, k.graph.model, true, NULL), ASSAY_OK);
     assert_int_equal(params->parameters, 3 * 5120 + 128);
+    assert_int_equal(params->stored, 3 * 5120 + 128);
+    assert_int_equal(params->tied_elems, 5120);
+    assert_int_equal(params->params[2].tied_to, 0);
+    assert_int_equal(params->params[2].equal_to, AS_NONE);
+    assert_int_equal(params->equal_tensors, 2);
+    assert_int_equal(params->equal_bytes, 5120 * 4);
     as_params_free(params);
     cost_close(&k);
 }
 
 /* Without nodes the name and the type are all there is. */
-/* However many tensors hold the same numbers, they are one parameter: `n` of them, of which every
- * `kinds`-th is the same. */
+/* Distinct elements of `n` tensors, of which every `kinds`-th is the same. Each tensor is counted
+ * as parameters of its own all the same. */
 static uint64_t count_alike(uint32_t n, uint32_t kinds, uint64_t columns, bool turned)
 {
     struct as_graph *graph;
     struct as_model *model;
     struct as_params *params;
-    uint64_t parameters, size = columns * columns;
+    uint64_t distinct, size = columns * columns;
 
     assert_int_equal(as_model_new(&model, 0, NULL), ASSAY_OK);
     graph = as_graph_new(model, NULL, "main", NULL);
@@ -214,14 +228,15 @@ static uint64_t count_alike(uint32_t n, uint32_t kinds, uint64_t columns, bool t
     }
     assert_int_equal(as_model_link(model, NULL), ASSAY_OK);
     assert_int_equal(as_params_new(&params, model, true, NULL), ASSAY_OK);
-    parameters = params->parameters;
+    assert_int_equal(params->parameters, n * size);
+    distinct = params->parameters - params->equal_bytes / 4;
     assert_null(model->findings);
     as_params_free(params);
     as_model_free(model);
-    return parameters;
+    return distinct;
 }
 
-static void any_number_of_copies_is_one_parameter(void **state)
+static void any_number_of_copies_is_found(void **state)
 {
     (void)state;
     assert_int_equal(count_alike(20000, 1, 8, false), 64);
@@ -348,8 +363,8 @@ int main(void)
         cmocka_unit_test(quantized_weights_are_parameters),
         cmocka_unit_test(numbers_tell_masks_from_biases),
         cmocka_unit_test(made_weights_count_and_are_not_stored),
-        cmocka_unit_test(copies_are_tied),
-        cmocka_unit_test(any_number_of_copies_is_one_parameter),
+        cmocka_unit_test(copies_are_parameters_of_their_own),
+        cmocka_unit_test(any_number_of_copies_is_found),
         cmocka_unit_test(files_without_a_graph_go_by_names),
         cmocka_unit_test(a_model_without_weights_has_none),
         cmocka_unit_test(real_files_have_their_counts),

@@ -166,10 +166,8 @@ static int inspect(struct as_inspection *in, struct assay_error *err)
         rc = as_params_new(&in->params, in->model, in->options.look_into_weights, err);
     if (rc == ASSAY_OK && in->params->ties_cut)
         as_model_find(in->model, AS_FINDING_NOTE, NULL, NULL,
-                      "too many tensors resemble each other to compare all; some may be stored and "
-                      "counted twice");
-    if (rc == ASSAY_OK)
-        rc = as_costs_attribute(in->costs, in->model, in->params, err);
+                      "too many tensors resemble each other to compare all; some of equal content "
+                      "may not be listed");
     if (rc == ASSAY_OK)
         rc = as_memory_plan_new(&in->plan, in->model, in->costs, err);
     if (rc == ASSAY_OK && in->options.training)

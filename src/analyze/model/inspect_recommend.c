@@ -1,5 +1,5 @@
 /* analyze/model/inspect_recommend.c - what the structure of a model suggests, before it runs:
- * weights stored twice, tokens computed again, layers worth quantizing. */
+ * weights of equal content, tokens computed again, layers worth quantizing. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "base/units.h"
 
 #define SEVERITY_RECOMPUTE 90.0
-#define MAX_TIES           5
 
 AS_PRINTF(2, 3) static const char *text_of(struct as_inspection *in, const char *fmt, ...)
 {
@@ -39,29 +38,40 @@ static double severity_of(const struct as_inspection *in, uint64_t bytes)
     return all ? as_severity_of_gain((double)bytes / (double)all, 0) : 0;
 }
 
-static void find_ties(struct as_inspection *in)
+/* The largest of those that repeat another. */
+static const struct as_param *largest_copy(const struct as_params *p)
+{
+    const struct as_param *largest = NULL;
+
+    for (size_t i = 0; i < p->n_params; i++)
+        if (p->params[i].equal_to != AS_NONE && (!largest || p->params[i].bytes > largest->bytes))
+            largest = &p->params[i];
+    return largest;
+}
+
+/* One finding for all: clones of an untrained model may be many. */
+static void find_copies(struct as_inspection *in)
 {
     const struct as_params *p = in->params;
-    size_t found = 0;
+    const struct as_param *copy = largest_copy(p);
+    char shared[AS_TEXT_HUMAN];
 
-    for (size_t i = 0; i < p->n_params && found < MAX_TIES; i++) {
-        const struct as_param *param = &p->params[i];
-        const char *name = in->model->values[param->value].name;
-
-        if (param->tied_to == AS_NONE)
-            continue;
-        found++;
-        add(in,
-            (struct assay_finding){
+    if (!copy)
+        return;
+    as_text_bytes(shared, (double)p->equal_bytes);
+    add(in, (struct assay_finding){
                 .rule = "duplicate-weights",
-                .target = name,
-                .finding = text_of(in, "%.100s holds the same elements as %.100s: stored twice",
-                                   name, in->model->values[p->params[param->tied_to].value].name),
-                .evidence = text_of(in, "%llu bytes are equal", (unsigned long long)param->bytes),
-                .action = "store the tensor once and use it twice",
-                .severity = severity_of(in, param->bytes),
-                .confidence = ASSAY_CONFIDENCE_HIGH});
-    }
+                .target = in->model->values[copy->value].name,
+                .finding = text_of(in, "%llu tensors hold equal content, %s could be shared",
+                                   (unsigned long long)p->equal_tensors, shared),
+                .evidence = text_of(in, "%.100s equals %.100s: %llu bytes each",
+                                    in->model->values[copy->value].name,
+                                    in->model->values[p->params[copy->equal_to].value].name,
+                                    (unsigned long long)copy->bytes),
+                .action = "where they are meant to be one parameter, store it once and use it "
+                          "twice; copies that training will change stay as they are",
+                .severity = severity_of(in, p->equal_bytes),
+                .confidence = ASSAY_CONFIDENCE_MEDIUM});
 }
 
 static void find_recompute(struct as_inspection *in)
@@ -115,7 +125,7 @@ static void find_quantization(struct as_inspection *in)
 
 void as_inspect_recommend(struct as_inspection *in)
 {
-    find_ties(in);
+    find_copies(in);
     find_recompute(in);
     find_quantization(in);
     as_findings_rank(in->recommendations, in->n_recommendations);

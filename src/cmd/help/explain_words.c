@@ -118,8 +118,8 @@ static const struct as_explained words[] = {
     {"CPU", "column", "CPU time over wall time, in CPUs.", NULL, NULL},
     /* Rules of recommendations. */
     {"duplicate-weights", "rule",
-     "The file stores equal weights more than once. Evidence: equal content of constants. Do: "
-     "share one initializer.",
+     "Tensors of different names hold equal content. Each counts as a parameter of its own: clones "
+     "of an untrained model begin equal. Do: share one initializer where they are meant to be one.",
      NULL, NULL},
     {"no-kv-cache", "rule",
      "A decoder without a KV cache computes earlier tokens again for every new one. Do: export the "

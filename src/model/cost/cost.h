@@ -130,10 +130,9 @@ AS_MUST_USE int as_costs_new(struct as_costs **costs, struct as_model *model,
                              struct assay_error *err);
 void as_costs_free(struct as_costs *costs);
 
-/* Gives each parameter to the first row that uses it, itself or through constants, again by
- * `params` of the same model: as_costs_new() did so without a look into the numbers, so that copies
- * still counted twice. After it the rows sum up to params->parameters, but for those that go
- * straight from the file to an output. */
+/* Gives each parameter to the first row that uses it, itself or through constants; as_costs_new()
+ * does so. The rows then sum up to params->parameters, but for those that go straight from the file
+ * to an output. */
 struct as_params;
 AS_MUST_USE int as_costs_attribute(struct as_costs *costs, const struct as_model *model,
                                    const struct as_params *params, struct assay_error *err);

@@ -1,5 +1,6 @@
-/* model/weights/param_ties.c - finds parameters that hold the same numbers under several names: at
- * the same place of the file, as a second copy, or as a copy with rows and columns exchanged. */
+/* model/weights/param_ties.c - finds parameters that are one under several names: those at the same
+ * place of the file. Apart from them those of equal content, as it is or with rows and columns
+ * exchanged: what was trained apart may begin equal, so these stay parameters of their own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ static bool same_size(const struct candidate *a, const struct candidate *b)
 
 struct tying {
     struct as_params *params;
+    bool content;  /* what is found now is of equal content, not of one place */
     uint64_t left; /* bytes that may still be read to the end */
 };
 
@@ -62,7 +64,16 @@ static bool may_read(struct tying *t, const struct candidate *c)
 
 static bool is_tied(const struct as_params *params, const struct candidate *c)
 {
-    return params->params[c->param].tied_to != AS_NONE;
+    return params->params[c->param].tied_to != AS_NONE ||
+           params->params[c->param].equal_to != AS_NONE;
+}
+
+static void tie(struct tying *t, uint32_t param, uint32_t to)
+{
+    if (t->content)
+        t->params->params[param].equal_to = to;
+    else
+        t->params->params[param].tied_to = to;
 }
 
 /* ---- the same place ---- */
@@ -95,7 +106,7 @@ static void tie_run(struct tying *t, const struct candidate *at, size_t n, same_
         while (k < n_alike && !same(t, alike[k], &at[i]))
             k++;
         if (k < n_alike)
-            t->params->params[at[i].param].tied_to = alike[k]->param;
+            tie(t, at[i].param, alike[k]->param);
         else if (n_alike < MAX_ALIKE)
             alike[n_alike++] = &at[i];
         else
@@ -299,15 +310,17 @@ static void tie_transposed(struct tying *t, struct candidate *at, size_t n)
     tie_runs(t, at, n, is_transposed);
 }
 
-/* A chain of ties ends at the one that is counted. */
+/* A copy may be equal to one that is equal to an earlier one with rows and columns exchanged. */
 static void flatten(struct as_params *params)
 {
     for (size_t i = 0; i < params->n_params; i++) {
-        uint32_t to = params->params[i].tied_to;
+        uint32_t to = params->params[i].equal_to;
 
-        for (int hop = 0; hop < 8 && to != AS_NONE && params->params[to].tied_to != AS_NONE; hop++)
-            to = params->params[to].tied_to;
-        params->params[i].tied_to = to;
+        for (int hop = 0; hop < 8 && to != AS_NONE && params->params[to].equal_to != AS_NONE; hop++)
+            to = params->params[to].equal_to;
+        params->params[i].equal_to = to;
+        if (to != AS_NONE)
+            params->params[to].n_equal++;
     }
 }
 
@@ -315,7 +328,7 @@ int as_params_tie(struct as_params *params, const struct as_model *model, bool c
                   struct assay_error *err)
 {
     struct candidate *at = as_alloc_zero(params->n_params + 1, sizeof *at);
-    struct tying t = {params,
+    struct tying t = {params, false,
                       MAX_READ + (model->file_bytes < UINT64_MAX / 8 ? 4 * model->file_bytes : 0)};
     size_t n = 0;
 
@@ -331,6 +344,7 @@ int as_params_tie(struct as_params *params, const struct as_model *model, bool c
                 (struct candidate){value->data, &value->type, 0, (uint32_t)i, value->type.dtype};
     }
     tie_places(&t, at, n);
+    t.content = true;
     if (compare_bytes) {
         tie_copies(&t, at, n);
         tie_transposed(&t, at, n);

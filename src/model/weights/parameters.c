@@ -1,5 +1,5 @@
 /* model/weights/parameters.c - the constants of a model told apart: parameters, buffers, tables,
- * masks. What each is for is decided in param_roles.c, which hold the same numbers in param_ties.c.
+ * masks. What each is for is decided in param_roles.c, which are the same in param_ties.c.
  */
 #include "model/weights/parameters.h"
 
@@ -191,8 +191,11 @@ static uint32_t add_param(struct listing *l, uint32_t value, const char *layer)
 {
     uint32_t at = (uint32_t)l->params->n_params++;
 
-    l->params->params[at] = (struct as_param){
-        .value = value, .role = AS_ROLE_UNUSED, .layer = layer, .tied_to = AS_NONE};
+    l->params->params[at] = (struct as_param){.value = value,
+                                              .role = AS_ROLE_UNUSED,
+                                              .layer = layer,
+                                              .tied_to = AS_NONE,
+                                              .equal_to = AS_NONE};
     l->param_of[value] = at;
     return at;
 }
@@ -311,12 +314,15 @@ static void sum_param(struct as_params *p, const struct as_model *model,
     unsigned dtype = model->values[param->value].type.dtype;
     bool is_parameter = param->role == AS_ROLE_PARAMETER;
 
-    p->stored = add(p->stored, param->stored_elems);
-    p->stored_bytes = add(p->stored_bytes, param->stored_bytes);
     if (param->tied_to != AS_NONE) {
         p->tied_elems = add(p->tied_elems, param->stored_elems);
         return;
     }
+    p->stored = add(p->stored, param->stored_elems);
+    p->stored_bytes = add(p->stored_bytes, param->stored_bytes);
+    if (param->equal_to != AS_NONE)
+        p->equal_bytes = add(p->equal_bytes, param->bytes);
+    p->equal_tensors += param->equal_to != AS_NONE || param->n_equal > 0;
     add_sum(&p->by_role[param->role], param);
     if (is_parameter || param->role == AS_ROLE_BUFFER)
         add_sum(&p->by_dtype[dtype < AS_DTYPE_COUNT ? dtype : 0], param);

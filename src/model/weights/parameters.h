@@ -1,5 +1,6 @@
 /* model/weights/parameters.h - the constants of a model told apart: parameters, buffers, tables,
- * masks. A tensor used twice is counted once; two tensors with the same bytes are found as tied. */
+ * masks. A tensor used twice is counted once, and so are two names of one place of the file.
+ * Tensors that only hold equal content are parameters of their own: found, and counted each. */
 #ifndef AS_MODEL_WEIGHTS_PARAMETERS_H
 #define AS_MODEL_WEIGHTS_PARAMETERS_H
 
@@ -31,10 +32,12 @@ struct as_param {
     const char *layer; /* label of the first node that uses it, "" when none does */
     uint64_t elems;    /* 0 for another name of one already counted */
     uint64_t bytes;    /* of these in the file's dtype */
-    uint64_t stored_elems, stored_bytes; /* in the file; also of second copies */
+    uint64_t stored_elems, stored_bytes; /* in the file; also of another name of one place */
     uint32_t n_uses;
-    uint32_t tied_to; /* index of the param with the same numbers, or AS_NONE */
-    bool generated;   /* not stored: made when the model runs */
+    uint32_t tied_to;  /* index of the param at the same place of the file, or AS_NONE */
+    uint32_t equal_to; /* index of an earlier param elsewhere with equal content, or AS_NONE */
+    uint32_t n_equal;  /* later params that are equal to this one */
+    bool generated;    /* not stored: made when the model runs */
 };
 
 struct as_param_sum {
@@ -49,8 +52,10 @@ struct as_params {
     uint64_t parameters, parameter_bytes;         /* role PARAMETER, each once */
     uint64_t trainable;                           /* parameters of a float dtype */
     uint64_t frozen;               /* parameters of an integer or block dtype, and buffers */
-    uint64_t stored, stored_bytes; /* all constants in the file, second copies too */
-    uint64_t tied_elems;           /* stored again under another name */
+    uint64_t stored, stored_bytes; /* all constants in the file, each place of it once */
+    uint64_t tied_elems;           /* of other names of a place counted already */
+    uint64_t equal_tensors;        /* parameters that hold the same content as another, and that */
+    uint64_t equal_bytes;          /* what sharing them would save */
     bool ties_cut;                 /* too many tensors look alike: not all were compared */
     uint64_t shared_uses;          /* parameters that several nodes use */
     double compression; /* bytes as fp32 / bytes as stored, of the parameters; quantization
@@ -58,9 +63,10 @@ struct as_params {
     struct as_arena arena;
 };
 
-/* After as_infer_shapes(). `compare_bytes`: also look into the numbers to find tied tensors (same
- * dtype, shape and bytes; reads a few pages first and the rest only of candidates); without it
- * only tensors at the same place of the file are tied. */
+/* After as_infer_shapes(). `compare_bytes`: also look into the numbers to find tensors of equal
+ * content (same dtype and bytes, or rows and columns exchanged; reads a few pages first and the
+ * rest only of candidates). It changes no count: only tensors at the same place of the file are
+ * tied. */
 AS_MUST_USE int as_params_new(struct as_params **params, struct as_model *model, bool compare_bytes,
                               struct assay_error *err);
 void as_params_free(struct as_params *params);
@@ -95,8 +101,9 @@ enum as_role as_role_by_name(const struct as_value *value);
 /* Elements the constant stands for in a node that packs several in a byte; 0: as its type says. */
 uint64_t as_packed_elems(const struct as_node *node, size_t i);
 
-/* Finds params that hold the same numbers and sets tied_to; the earlier one keeps them. Where too
- * many differ and look alike to compare them all, ties_cut says so. */
+/* Finds params at the same place of the file and sets tied_to; the earlier one keeps the numbers.
+ * Then, with `compare_bytes`, those of equal content, and sets equal_to. Where too many differ and
+ * look alike to compare them all, ties_cut says so. */
 AS_MUST_USE int as_params_tie(struct as_params *params, const struct as_model *model,
                               bool compare_bytes, struct assay_error *err);
 

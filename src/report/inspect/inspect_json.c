@@ -122,6 +122,8 @@ static void put_model(struct as_json_writer *w, const struct as_inspection *in)
     as_json_kv_u64(w, "parameters_frozen", in->params->frozen);
     as_json_kv_u64(w, "parameters_stored", in->params->stored);
     as_json_kv_u64(w, "parameters_tied", in->params->tied_elems);
+    as_json_kv_u64(w, "equal_tensors", in->params->equal_tensors);
+    as_json_kv_u64(w, "equal_bytes", in->params->equal_bytes);
     as_json_kv_u64(w, "parameter_bytes", in->params->parameter_bytes);
     as_json_kv_u64(w, "stored_bytes", in->params->stored_bytes);
     as_json_kv_f64(w, "compression_ratio", in->params->compression);
@@ -300,6 +302,10 @@ static void put_parameters(struct as_json_writer *w, const struct as_inspection 
                         param->tied_to == AS_NONE
                             ? NULL
                             : in->model->values[p->params[param->tied_to].value].name);
+        as_json_kv_text(w, "equal_to",
+                        param->equal_to == AS_NONE
+                            ? NULL
+                            : in->model->values[p->params[param->equal_to].value].name);
         as_json_kv_bool(w, "generated", param->generated);
         as_json_object_end(w);
     }

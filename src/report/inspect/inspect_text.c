@@ -95,7 +95,8 @@ static void put_parameters_line(const struct as_inspection *in, struct as_page *
     }
     if (p->tied_elems) {
         as_text_count(stored, p->tied_elems);
-        size += (size_t)snprintf(more + size, sizeof more - size, ", %s stored twice", stored);
+        size +=
+            (size_t)snprintf(more + size, sizeof more - size, ", %s under a second name", stored);
     }
     if (isfinite(p->compression) && fabs(p->compression - 1) > 0.005)
         (void)snprintf(more + size, sizeof more - size, ", %.2fx below f32 with scales",
