@@ -39,18 +39,6 @@ bool as_pass_scalar(const struct as_pass_graph *o, uint32_t slot, double *out)
     return isfinite(*out);
 }
 
-bool as_pass_near(double a, double b)
-{
-    return fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
-}
-
-bool as_pass_is_number(const struct as_pass_graph *o, uint32_t slot, double wanted)
-{
-    double x;
-
-    return as_pass_scalar(o, slot, &x) && as_pass_near(x, wanted);
-}
-
 bool as_pass_list(const struct as_pass_graph *o, uint32_t slot, struct as_dims *out)
 {
     const struct as_val *val = small_constant(o, slot);
@@ -63,22 +51,17 @@ bool as_pass_list(const struct as_pass_graph *o, uint32_t slot, struct as_dims *
     return true;
 }
 
-static bool bound(const struct as_pass_graph *o, const struct as_step *clip, uint32_t i,
-                  const char *name, double *out)
-{
-    if (clip->opset < 11) {
-        *out = as_node_float(clip->spec, name, *out);
-        return true;
-    }
-    return as_pass_in(clip, i) == AS_NONE || as_pass_scalar(o, clip->in[i], out);
-}
-
 bool as_pass_clip_bounds(const struct as_pass_graph *o, const struct as_step *clip, double *low,
                          double *high)
 {
-    *low = -(double)INFINITY;
-    *high = (double)INFINITY;
-    return bound(o, clip, 1, "min", low) && bound(o, clip, 2, "max", high);
+    struct as_pattern_graph g = as_pass_pattern_graph(o);
+    struct as_pattern_op op = {.op = clip->op,
+                               .opset = clip->opset,
+                               .spec = clip->spec,
+                               .in = clip->in,
+                               .n_in = clip->n_in};
+
+    return as_pattern_clip_bounds(&g, &op, low, high);
 }
 
 uint32_t as_pass_fill(struct as_pass_graph *o, const char *name, unsigned dtype,

@@ -127,13 +127,6 @@ struct as_step *as_pass_inner(const struct as_pass_graph *o, uint32_t slot)
     return step && o->n_uses[slot] == 1 && !o->kept[slot] && step->out[0] == slot ? step : NULL;
 }
 
-struct as_step *as_pass_made_by(const struct as_pass_graph *o, uint32_t slot, enum as_op op)
-{
-    struct as_step *step = as_pass_maker(o, slot);
-
-    return step && step->op == op && !step->n_post_ops && step->out[0] == slot ? step : NULL;
-}
-
 uint32_t as_pass_uses(const struct as_pass_graph *o, uint32_t slot)
 {
     return slot < o->n_slots ? o->n_uses[slot] : 0;

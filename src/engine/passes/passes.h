@@ -4,6 +4,7 @@
 #define AS_ENGINE_PASSES_PASSES_H
 
 #include "engine/exec_plan.h"
+#include "model/patterns/patterns.h"
 
 /* The most steps that one pattern takes together. */
 enum { AS_OPT_PARTS = 24 };
@@ -54,8 +55,6 @@ bool as_pass_closed(const struct as_pass_graph *o, const struct as_pass_match *m
 struct as_step *as_pass_maker(const struct as_pass_graph *o, uint32_t slot);
 /* The same when one single input reads it and it is no output. */
 struct as_step *as_pass_inner(const struct as_pass_graph *o, uint32_t slot);
-/* The maker when it does `op` and nothing more. */
-struct as_step *as_pass_made_by(const struct as_pass_graph *o, uint32_t slot, enum as_op op);
 uint32_t as_pass_uses(const struct as_pass_graph *o, uint32_t slot);
 /* Input `i`, AS_NONE when left out or beyond the last. */
 uint32_t as_pass_in(const struct as_step *step, uint32_t i);
@@ -64,10 +63,7 @@ uint32_t as_pass_other(const struct as_step *step, uint32_t slot);
 
 /* Numbers of a constant of one element; of a small list of integers. False: it is none. */
 bool as_pass_scalar(const struct as_pass_graph *o, uint32_t slot, double *out);
-bool as_pass_is_number(const struct as_pass_graph *o, uint32_t slot, double wanted);
 bool as_pass_list(const struct as_pass_graph *o, uint32_t slot, struct as_dims *out);
-/* Equal but for the rounding of a decimal constant. */
-bool as_pass_near(double a, double b);
 /* The bounds of a Clip of any opset, infinite where there is none; false: they are not known. */
 bool as_pass_clip_bounds(const struct as_pass_graph *o, const struct as_step *clip, double *low,
                          double *high);
@@ -83,6 +79,13 @@ bool as_pass_same_type(const struct as_pass_graph *o, uint32_t a, uint32_t b);
 bool as_pass_is_float(const struct as_pass_graph *o, uint32_t slot);
 /* Its last dimension, or AS_DIM_UNKNOWN. */
 int64_t as_pass_last_dim(const struct as_pass_graph *o, uint32_t slot);
+
+/* ---- pass_patterns.c ---- */
+/* The plan being visited as the patterns see it, a step of it (false: it does more than its
+ * operator), and the steps of a match. */
+struct as_pattern_graph as_pass_pattern_graph(const struct as_pass_graph *o);
+bool as_pass_pattern_op(struct as_step *step, struct as_pattern_op *op);
+struct as_pass_match as_pass_pattern_parts(const struct as_pattern_match *pattern);
 
 /* ---- changes; NOMEM is the one failure ---- */
 /* The step reads these from now on. */
