@@ -39,6 +39,18 @@ class Positions(nn.Module):
         return self.linear(x + self.table)
 
 
+class Scaled(nn.Module):
+    """A trained scale by channel, as in ConvNeXt, looks like points of one coordinate."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.scale = nn.Conv2d(3, 96, 3), nn.Parameter(torch.rand(96, 1, 1))
+        self.register_buffer("strides", torch.tensor([8.0] * 60 + [16.0] * 30 + [32.0] * 10).view(100, 1))
+
+    def forward(self, x):
+        return (self.conv(x) * self.scale).reshape(1, -1, 100, 4) * self.strides
+
+
 class Grid(nn.Module):
     def __init__(self):
         super().__init__()
@@ -56,6 +68,7 @@ models = {
     "anchors": (Anchors(), torch.rand(1, 8)),
     "positions": (Positions(), torch.rand(2, 50, 16)),
     "grid": (Grid(), torch.rand(1, 3, 32, 32)),
+    "scaled": (Scaled(), torch.rand(1, 3, 22, 22)),
     "norms": (nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 2)), torch.rand(4, 8)),
 }
 

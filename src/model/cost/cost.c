@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "model/cost/attention.h"
 #include "model/cost/cost_rules.h"
+#include "model/cost/kept.h"
 #include "model/weights/parameters.h"
 
 /* Nodes that are gone through again for the first rounds of loops; a loop in a loop does so to the
@@ -20,7 +21,6 @@ struct counting {
     struct as_params *params;
     struct as_behind *behind; /* the arrays below are by value */
     uint32_t *row_of;         /* that makes it */
-    uint32_t *root;           /* the value whose memory it shares: itself, or through views */
     bool *trained;            /* a trained parameter */
     bool *gradient;           /* that, or made from one */
     bool *carried;            /* into a body: what the next round has as gradient */
@@ -156,40 +156,49 @@ static uint32_t count_gradients(const struct counting *c, const struct as_node *
     return n;
 }
 
-/* Bytes that are kept of a value and that nobody keeps yet; `read` counts them anyway. */
+/* Bytes that are kept of a value and that nobody keeps yet; `read` counts them anyway. What is a
+ * part of another tensor keeps that whole. */
 static void keep(struct counting *c, uint32_t value, uint64_t *kept, uint64_t *read)
 {
     bool unknown = false;
-    uint64_t bytes = value_bytes(c, value, &unknown);
-    uint32_t root = c->root[value];
+    uint32_t root = c->costs->kept->storage[value];
 
-    as_count(read, bytes);
+    as_count(read, value_bytes(c, value, &unknown));
     if (c->early || c->kept[root] || c->behind[value].value != AS_NONE ||
         c->model->values[value].data)
         return;
     c->kept[root] = true;
-    as_count(kept, bytes);
+    as_count(kept, value_bytes(c, root, &unknown));
 }
 
-static void keep_inputs(struct counting *c, const struct as_node *node, bool bilinear,
-                        struct as_cost_row *row)
+/* Returns the floats of inputs that are kept as a copy. */
+static uint64_t keep_inputs(struct counting *c, const struct as_node *node, struct as_cost_row *row)
 {
-    uint32_t gradients = count_gradients(c, node);
+    const struct as_kept_extra *extra = as_kept_extra_of(c->costs->kept, node);
+    uint32_t gradients = count_gradients(c, node), origin;
+    uint64_t copies = 0;
 
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         uint32_t id = node->inputs[i];
+        bool others;
 
         if (id == AS_NONE || taken_before(node, i))
             continue;
-        /* Of a product: where another operand needs its gradient. */
-        if (!bilinear || gradients > (c->gradient[id] ? 1U : 0U))
+        others = gradients > (c->gradient[id] ? 1U : 0U);
+        if (i < 2 && extra->copies[i] && others)
+            copies = as_sat_add(copies, extra->copies[i]);
+        if (as_keeps_input(c->costs->kept, node, i, others))
             keep(c, id, &row->saved_bytes, &row->backward.bytes_read);
     }
+    origin = as_keeps_origin(c->costs->kept, node);
+    if (origin != AS_NONE)
+        keep(c, origin, &row->saved_bytes, &row->backward.bytes_read);
+    return as_sat_add(copies, extra->floats);
 }
 
 static void keep_output(struct counting *c, const struct as_node *node, struct as_cost_row *row)
 {
-    if (node->n_outputs > 0 && node->outputs[0] != AS_NONE)
+    if (as_keeps_output(c->costs->kept, node))
         keep(c, node->outputs[0], &row->saved_bytes, &row->backward.bytes_read);
 }
 
@@ -203,11 +212,12 @@ static void keep_inner(struct as_cost_row *row, uint64_t bytes)
 /* A byte an element, or of what chooses one of many an index of eight. */
 static void keep_mask(const struct counting *c, const struct as_node *node, struct as_cost_row *row)
 {
-    bool chooses = node->op != AS_OP_Dropout && node->op != AS_OP_Where;
+    bool chooses = node->op != AS_OP_Dropout;
     uint64_t n = 0;
 
     if (node->n_outputs == 0 || node->outputs[0] == AS_NONE ||
-        !as_type_elems(&c->model->values[node->outputs[0]].type, &n))
+        !as_type_elems(&c->model->values[node->outputs[0]].type, &n) ||
+        (node->op == AS_OP_Dropout && as_drops_nothing(c->model, node)))
         return;
     keep_inner(row, as_sat_mul(n, chooses ? 8 : 1));
 }
@@ -232,15 +242,13 @@ static void count_backward(struct counting *c, const struct as_cost_entry *entry
 {
     const struct as_node *node = ctx->node;
     enum as_saved saved = entry->cost.saved;
+    uint64_t floats = keep_inputs(c, node, row);
     bool unknown = false;
 
-    if (saved == AS_SAVED_INPUTS || saved == AS_SAVED_BOTH)
-        keep_inputs(c, node, entry->flags & AS_COST_BILINEAR, row);
-    if (saved == AS_SAVED_OUTPUT || saved == AS_SAVED_BOTH)
-        keep_output(c, node, row);
-    if (saved == AS_SAVED_MASK)
+    keep_output(c, node, row);
+    if (saved == AS_SAVED_MASK || saved == AS_SAVED_INDICES)
         keep_mask(c, node, row);
-    keep_floats(c, node, ctx->kept_floats, row);
+    keep_floats(c, node, as_sat_add(ctx->kept_floats, floats), row);
     if (entry->cost.is_view && saved == AS_SAVED_NONE)
         return;
     for (uint32_t i = 0; i < node->n_outputs; i++)
@@ -335,17 +343,11 @@ static bool varies(const struct counting *c, const uint32_t *values, uint32_t n)
     return false;
 }
 
-static void set_outputs(struct counting *c, const struct as_node *node, uint32_t row, bool view)
+static void set_outputs(struct counting *c, const struct as_node *node, uint32_t row)
 {
-    uint32_t from = node->n_inputs > 0 ? node->inputs[0] : AS_NONE;
-
-    for (uint32_t i = 0; i < node->n_outputs; i++) {
-        if (node->outputs[i] == AS_NONE)
-            continue;
-        c->row_of[node->outputs[i]] = row;
-        if (view && i == 0 && from != AS_NONE)
-            c->root[node->outputs[0]] = c->root[from];
-    }
+    for (uint32_t i = 0; i < node->n_outputs; i++)
+        if (node->outputs[i] != AS_NONE)
+            c->row_of[node->outputs[i]] = row;
 }
 
 static void count_node(struct counting *c, const struct as_graph *graph, const struct as_node *node,
@@ -362,7 +364,7 @@ static void count_node(struct counting *c, const struct as_graph *graph, const s
     bool gradient = any_gradient(c, node), view, constant = from_constants(c, node);
 
     pass_gradient(c, node, gradient && !(entry && (entry->flags & AS_COST_FLAT)));
-    set_outputs(c, node, (uint32_t)(row - c->costs->rows), entry && entry->cost.is_view);
+    set_outputs(c, node, (uint32_t)(row - c->costs->rows));
     for (uint32_t i = 0; constant && i < node->n_outputs; i++)
         if (node->outputs[i] != AS_NONE)
             c->constant[node->outputs[i]] = true;
@@ -805,19 +807,17 @@ static bool start(struct counting *c)
 
     c->behind = as_alloc_zero((size_t)n + 1, sizeof *c->behind);
     c->row_of = as_alloc_zero((size_t)n + 1, sizeof *c->row_of);
-    c->root = as_alloc_zero((size_t)n + 1, sizeof *c->root);
     c->trained = as_alloc_zero((size_t)n + 1, sizeof *c->trained);
     c->gradient = as_alloc_zero((size_t)n + 1, sizeof *c->gradient);
     c->carried = as_alloc_zero((size_t)n + 1, sizeof *c->carried);
     c->kept = as_alloc_zero((size_t)n + 1, sizeof *c->kept);
     c->constant = as_alloc_zero((size_t)n + 1, sizeof *c->constant);
-    if (!c->behind || !c->row_of || !c->root || !c->trained || !c->gradient || !c->carried ||
-        !c->kept || !c->constant)
+    if (!c->behind || !c->row_of || !c->trained || !c->gradient || !c->carried || !c->kept ||
+        !c->constant)
         return false;
     as_behind_all(c->model, c->behind);
     for (uint32_t i = 0; i < n; i++) {
         c->row_of[i] = AS_NONE;
-        c->root[i] = i;
         c->constant[i] = is_known(&c->model->values[i]);
     }
     for (size_t i = 0; i < params->n_params; i++) {
@@ -834,7 +834,6 @@ static void stop(struct counting *c)
 {
     as_free(c->behind);
     as_free(c->row_of);
-    as_free(c->root);
     as_free(c->trained);
     as_free(c->gradient);
     as_free(c->carried);
@@ -861,6 +860,11 @@ int as_costs_new(struct as_costs **costs, struct as_model *model, struct assay_e
         rc = as_fail_nomem(err);
         goto out;
     }
+    c.costs->kept = as_arena_zero(&c.costs->arena, 1, sizeof *c.costs->kept);
+    rc = c.costs->kept ? as_kept_find(c.costs->kept, &c.costs->arena, model, err)
+                       : as_fail_nomem(err);
+    if (rc < 0)
+        goto out;
     c.costs->times_known = true;
     walk_graph(&c, model->main, (struct running){1, 1, true});
     sum_rows(c.costs);

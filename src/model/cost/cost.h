@@ -56,7 +56,8 @@ enum as_saved {
     AS_SAVED_INPUTS, /* MatMul, Conv: the inputs (activations, not weights) */
     AS_SAVED_OUTPUT, /* Relu, Softmax, Sigmoid, Tanh */
     AS_SAVED_BOTH,
-    AS_SAVED_MASK, /* Dropout, MaxPool: one index or byte an element (as its rule says) */
+    AS_SAVED_MASK,    /* Dropout: a byte an element; TopK: an index */
+    AS_SAVED_INDICES, /* MaxPool: the inputs, and the index of each that was chosen */
     AS_SAVED_COUNT
 };
 
@@ -110,6 +111,8 @@ struct as_attention {
 /* heads == kv_heads: "MHA"; 1 < kv_heads < heads: "GQA"; kv_heads == 1 < heads: "MQA". */
 const char *as_attention_kind(const struct as_attention *attention);
 
+struct as_kept;
+
 struct as_costs {
     struct as_cost_row *rows;
     size_t n_rows;
@@ -122,6 +125,7 @@ struct as_costs {
     struct as_attention *attentions;
     size_t n_attentions;
     struct as_decoder decoder; /* the model's, completed from the attention found */
+    struct as_kept *kept;      /* kept.h: by a training step, of which node; in `arena` */
     struct as_arena arena;
 };
 

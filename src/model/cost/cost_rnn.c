@@ -9,14 +9,16 @@ struct cell {
     uint8_t elementwise; /* with sums of the two products, without bias */
     uint8_t transcendental;
     uint8_t peepholes; /* operations they add */
-    uint8_t kept;      /* numbers kept for the backward pass, besides the states that come out */
+    uint8_t kept;      /* numbers kept for the backward pass */
 };
 
 /* LSTM: 4 sums, 3 sigmoids of 2, c = f c + i g: 3, h = o tanh c: 1. GRU: 3 sums, 2 sigmoids, r h:
  * 1, h = (1 - z) g + z h: 4. RNN: 1 sum.
- * Kept by an LSTM are the four gates, the cell and its tanh; by a GRU the three gates and the part
- * of the last one that r is multiplied with; by an RNN nothing but its states. */
-static const struct cell lstm = {4, 14, 5, 6, 6}, gru = {3, 12, 3, 0, 4}, rnn = {1, 1, 1, 0, 0};
+ * Kept by an LSTM are the four gates, the cell, its tanh and the state; by a GRU the three gates,
+ * the part of the last one that r is multiplied with, the new gate, its difference from the state
+ * and the state; by an RNN its state: as PyTorch 1.13 does. The states of all steps that come out
+ * are a tensor of their own. */
+static const struct cell lstm = {4, 14, 5, 6, 7}, gru = {3, 12, 3, 0, 7}, rnn = {1, 1, 1, 0, 1};
 
 struct steps {
     uint64_t steps;        /* sequence x batch, in each direction */
@@ -66,8 +68,6 @@ static void onnx_cells(struct as_cost_ctx *ctx, const struct cell *cell)
     s.biased = as_cost_has(ctx, 3);
     s.peeps = as_cost_has(ctx, 7);
     count_cells(ctx, cell, &s);
-    if (!as_node_output(ctx->graph, ctx->node, 0)) /* only the last state is given out */
-        as_count_each(&ctx->kept_floats, s.steps, s.units);
     if (s.biased) /* the two biases of a gate are added once */
         as_count_each(&ctx->forward->elementwise, s.units, cell->gates);
 }

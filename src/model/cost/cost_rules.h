@@ -12,6 +12,7 @@ enum as_cost_flag {
     AS_COST_BILINEAR = 2, /* an input is kept for the gradient of the others only */
     AS_COST_LOOKUP = 4,   /* of input 0 only what comes out is read */
     AS_COST_FREE = 8,     /* reads and writes nothing worth counting: Shape, If */
+    AS_COST_CHOOSES = 32, /* of its inputs the first alone is kept: the condition of Where */
     AS_COST_FILL = 16,    /* of its inputs nothing is read: ConstantOfShape */
 };
 

@@ -16,8 +16,9 @@ struct walk {
     const struct as_costs *costs;
     struct as_lifetimes *life;
     unsigned float_bytes;
-    uint32_t *parent;  /* row -> the row of the node around it, or AS_NONE */
-    uint32_t *body_at; /* row -> the body that begins with it, or AS_NONE */
+    const uint32_t *storage; /* value -> whose memory it is in; NULL: as views say */
+    uint32_t *parent;        /* row -> the row of the node around it, or AS_NONE */
+    uint32_t *body_at;       /* row -> the body that begins with it, or AS_NONE */
     struct body *bodies;
     uint32_t n_bodies;
     uint8_t *constant; /* value -> it is known before the run */
@@ -106,17 +107,21 @@ static void use_value(struct walk *w, uint32_t id, uint32_t r)
         tensor->last = w->life->end_of[r];
 }
 
-/* Output 0 shares the memory of input 0. A sequence shares that of several, so it is taken to have
- * its own. */
-static bool shares(const struct walk *w, const struct as_node *node)
+/* The value whose memory output `i` shares: input 0 of a view. A sequence shares that of several,
+ * so it is taken to have its own. AS_NONE: it has its own. */
+static uint32_t shared_by(const struct walk *w, const struct as_node *node, uint32_t i)
 {
     const struct as_op_cost *cost = as_op_cost_find(node->op);
-    uint32_t in = node->n_inputs ? node->inputs[0] : AS_NONE;
+    uint32_t out = node->outputs[i], in = AS_NONE;
 
-    if (!cost || !cost->is_view || in == AS_NONE ||
-        w->model->values[node->outputs[0]].type.kind == AS_VALUE_SEQUENCE)
-        return false;
-    return w->life->tensor_of[in] != AS_NONE || w->constant[in];
+    if (w->storage)
+        in = w->storage[out] == out ? AS_NONE : w->storage[out];
+    else if (cost && cost->is_view && i == 0 && node->n_inputs > 0)
+        in = node->inputs[0];
+    if (in == AS_NONE || w->model->values[out].type.kind == AS_VALUE_SEQUENCE ||
+        (w->life->tensor_of[in] == AS_NONE && !w->constant[in]))
+        return AS_NONE;
+    return in;
 }
 
 /* Some of its numbers were worked out; a run has to find the others. */
@@ -131,14 +136,15 @@ static void make_outputs(struct walk *w, uint32_t r)
     bool constant = w->costs->rows[r].constant;
 
     for (uint32_t i = 0; i < node->n_outputs; i++) {
-        uint32_t id = node->outputs[i];
+        uint32_t id = node->outputs[i], shared;
 
         if (id == AS_NONE)
             continue;
+        shared = shared_by(w, node, i);
         if (constant && !is_partial(&w->model->values[id]))
             w->constant[id] = 1;
-        else if (i == 0 && !w->constant[id] && shares(w, node))
-            w->life->tensor_of[id] = w->life->tensor_of[node->inputs[0]];
+        else if (shared != AS_NONE && !w->constant[id])
+            w->life->tensor_of[id] = w->life->tensor_of[shared];
         else
             make_tensor(w, id, r, w->life->end_of[r]);
     }
@@ -199,9 +205,13 @@ static size_t mark_constants(struct walk *w)
 
 int as_lifetimes_find(struct as_lifetimes *out, struct as_arena *arena,
                       const struct as_model *model, const struct as_costs *costs,
-                      unsigned float_bytes, struct assay_error *err)
+                      unsigned float_bytes, const uint32_t *storage, struct assay_error *err)
 {
-    struct walk w = {.model = model, .costs = costs, .life = out, .float_bytes = float_bytes};
+    struct walk w = {.model = model,
+                     .costs = costs,
+                     .life = out,
+                     .float_bytes = float_bytes,
+                     .storage = storage};
     size_t n = costs->n_rows;
     int rc = ASSAY_OK;
 

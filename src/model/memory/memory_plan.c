@@ -38,7 +38,7 @@ static int fill(struct as_memory_plan *plan, const struct as_model *model,
                 const struct as_costs *costs, struct as_arena *scratch, struct assay_error *err)
 {
     struct as_lifetimes life;
-    int rc = as_lifetimes_find(&life, scratch, model, costs, 0, err);
+    int rc = as_lifetimes_find(&life, scratch, model, costs, 0, NULL, err);
 
     if (rc < 0)
         return rc;

@@ -75,10 +75,12 @@ struct as_lifetimes {
 };
 
 /* Everything is made in `arena`. `float_bytes` is what an element of any float dtype takes; 0: what
- * its dtype says. */
+ * its dtype says. `storage`: by value, the value whose memory it is in, where more than views share
+ * it (model/cost/kept.h); NULL: views alone do. */
 AS_MUST_USE int as_lifetimes_find(struct as_lifetimes *out, struct as_arena *arena,
                                   const struct as_model *model, const struct as_costs *costs,
-                                  unsigned float_bytes, struct assay_error *err);
+                                  unsigned float_bytes, const uint32_t *storage,
+                                  struct assay_error *err);
 
 /* Adds `bytes` to the rows from first to last of an array of differences, which has one more entry
  * than there are rows. Sums are of 64 bits and wrap: whoever fills it checks the sum of all. */

@@ -5,6 +5,7 @@
 
 #include "base/cursor.h"
 #include "model/cost/cost_rules.h"
+#include "model/cost/kept.h"
 
 struct training {
     const struct as_model *model;
@@ -185,19 +186,20 @@ static void save(struct training *t, uint32_t value, uint32_t r)
 }
 
 /* Of a product an input is needed for the gradients of the others only. */
-static void save_inputs(struct training *t, uint32_t r, bool bilinear)
+static void save_inputs(struct training *t, uint32_t r)
 {
     const struct as_node *node = t->costs->rows[r].node;
-    uint32_t n_gradients = 0;
+    uint32_t n_gradients = 0, origin = as_keeps_origin(t->costs->kept, node);
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
         n_gradients += node->inputs[i] != AS_NONE && t->has_gradient[node->inputs[i]];
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         bool own = node->inputs[i] != AS_NONE && t->has_gradient[node->inputs[i]];
 
-        if (!bilinear || n_gradients > own)
+        if (as_keeps_input(t->costs->kept, node, i, n_gradients > own))
             save(t, node->inputs[i], r);
     }
+    save(t, origin, r);
 }
 
 /* Masks, gates, probabilities: what only this node has. */
@@ -219,14 +221,12 @@ static void save_inner(struct training *t, uint32_t r)
     add(t, t->backward, t->life.top_of[r], end, bytes);
 }
 
-static void save_row(struct training *t, uint32_t r, const struct as_cost_entry *entry)
+static void save_row(struct training *t, uint32_t r)
 {
     const struct as_node *node = t->costs->rows[r].node;
-    enum as_saved saved = entry->cost.saved;
 
-    if (saved == AS_SAVED_INPUTS || saved == AS_SAVED_BOTH)
-        save_inputs(t, r, entry->flags & AS_COST_BILINEAR);
-    if ((saved == AS_SAVED_OUTPUT || saved == AS_SAVED_BOTH) && node->n_outputs > 0)
+    save_inputs(t, r);
+    if (as_keeps_output(t->costs->kept, node))
         save(t, node->outputs[0], r);
     if (t->costs->rows[r].inner_bytes)
         save_inner(t, r);
@@ -245,7 +245,7 @@ static void walk_rows(struct training *t)
             t->out->recompute_macs =
                 plus(t, t->out->recompute_macs, times(t, row->forward.macs, row->times));
         if (gradient_passes(t, r, entry && entry->flags & AS_COST_FLAT) && entry)
-            save_row(t, r, entry);
+            save_row(t, r);
     }
 }
 
@@ -433,7 +433,9 @@ static int allocate(struct training *t, struct assay_error *err)
 
 static int count(struct training *t, struct assay_error *err)
 {
-    int rc = as_lifetimes_find(&t->life, &t->arena, t->model, t->costs, t->weight_bytes, err);
+    const struct as_kept *kept = t->costs->kept;
+    int rc = as_lifetimes_find(&t->life, &t->arena, t->model, t->costs, t->weight_bytes,
+                               kept ? kept->storage : NULL, err);
 
     if (rc == ASSAY_OK)
         rc = as_train_blocks_find(&t->blocks, &t->arena, &t->life, t->n_rows,

@@ -186,15 +186,36 @@ static bool is_spaced(const struct as_data *data)
     return true;
 }
 
-/* Many points of one to four coordinates each: anchors, grids. Trained tables are wider. */
+/* Many points of two to four coordinates each: anchors, grids. Trained tables are wider, and a
+ * trained scale by channel has one number each. */
 static bool is_of_points(const struct as_type *type)
 {
-    enum { MOST_COORDINATES = 4, LEAST_POINTS = 64 };
+    enum { LEAST_COORDINATES = 2, MOST_COORDINATES = 4, LEAST_POINTS = 64 };
     uint64_t n;
     int64_t last = type->rank > 1 ? type->dims[type->rank - 1] : 0;
 
-    return last >= 1 && last <= MOST_COORDINATES && as_type_elems(type, &n) &&
+    return last >= LEAST_COORDINATES && last <= MOST_COORDINATES && as_type_elems(type, &n) &&
            n / (uint64_t)last >= LEAST_POINTS;
+}
+
+/* The same of one coordinate: strides of anchors, which are whole numbers of several kinds. */
+static bool is_of_steps(const struct as_value *value)
+{
+    enum { LEAST_POINTS = 64 };
+    const struct as_type *type = &value->type;
+    bool differ = false;
+
+    if (type->rank < 2 || type->dims[type->rank - 1] != 1 || !can_look(value->data) ||
+        value->data->n < LEAST_POINTS)
+        return false;
+    for (uint64_t i = 0; i < value->data->n; i++) {
+        double x = as_data_f64(value->data, i);
+
+        if (x != floor(x))
+            return false;
+        differ |= x != as_data_f64(value->data, 0);
+    }
+    return differ;
 }
 
 /* Numbers that training does not make: masks, and tables of whole numbers. */
@@ -260,7 +281,8 @@ static enum as_role role_by_type(const struct as_value *value, bool dequantized)
         return AS_ROLE_PARAMETER;
     if (is_filled(value))
         return AS_ROLE_CONSTANT;
-    return is_of_points(&value->type) ? AS_ROLE_BUFFER : role_by_numbers(value->data);
+    return is_of_points(&value->type) || is_of_steps(value) ? AS_ROLE_BUFFER
+                                                            : role_by_numbers(value->data);
 }
 
 enum as_role as_role_by_name(const struct as_value *value)
