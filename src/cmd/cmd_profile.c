@@ -23,6 +23,7 @@
 #include "cmd/common/show_options.h"
 #include "format/model_file.h"
 #include "measure/latency/profile_data.h"
+#include "measure/tokens/decode_profile.h"
 #include "report/export/export.h"
 #include "report/profile/profile_report.h"
 #include "report/run/interrupted.h"
@@ -118,7 +119,9 @@ struct work {
     struct as_token_run tokens;
     bool has_tokens;
     struct assay_error no_tokens;
-    struct as_profile_data data;
+    struct as_profile_data data, decode_data;
+    struct as_model *decode_model;
+    struct as_decode_profile decode;
     struct as_run *saved;        /* the run as anybody will read it */
     const char *record;          /* where inferences are recorded; NULL: nowhere */
     struct as_run_before before; /* what stood there */
@@ -304,6 +307,67 @@ static int run_tokens(struct work *w, struct assay_error *err)
     return rc;
 }
 
+/* One new token after as many others as the profile's inference took, or else after as many as were
+ * run token by token. */
+static int profile_decode(struct work *w, int64_t past, struct assay_error *err)
+{
+    struct as_profile_options o = w->options;
+    struct as_token_place at = {(int64_t)w->data.model.batch, past, 1};
+    double time_s = o.latency.time_s > 0 ? o.latency.time_s : AS_LATENCY_TIME_S;
+    int rc = as_model_open(&w->decode_model, w->line->operand[0], err);
+
+    o.latency.time_s = time_s / 2;
+    if (rc == ASSAY_OK)
+        rc = as_decode_profile_init(&w->decode, w->decode_model, &at, &o, err);
+    as_progress_end(&w->progress);
+    if (rc == ASSAY_OK)
+        rc = as_profile_data_init(&w->decode_data, w->decode.run, w->decode_model, &w->arena, err);
+    if (rc < 0)
+        return rc;
+    w->decode_data.model.past = (uint64_t)past;
+    w->decode_data.model.tokens = w->decode_data.model.batch;
+    if (w->decode_data.model.batch != w->data.model.batch)
+        as_console_note(w->line,
+                        "note: the file fixes its batch: decoding was profiled at batch %llu",
+                        (unsigned long long)w->decode_data.model.batch);
+    w->data.decode = &w->decode_data;
+    return ASSAY_OK;
+}
+
+static void forget_decode(struct work *w)
+{
+    as_decode_profile_fini(&w->decode);
+    as_model_free(w->decode_model);
+    w->decode_model = NULL;
+}
+
+/* The second phase of a text model with a cache; what does not take it keeps its profile. */
+static int measure_decode(struct work *w, struct assay_error *err)
+{
+    const struct as_token_run *t = &w->tokens;
+    struct as_token_phase phase;
+    int64_t walked = w->has_tokens && t->n_steps ? t->steps[t->n_steps - 1].context - 1 : 0, past;
+    int rc = as_token_phase_find(&phase, w->model, &w->pairs, err);
+
+    if (rc < 0 || !phase.has_cache || as_interrupted() || w->options.no_profile)
+        return rc;
+    w->data.model.past = (uint64_t)phase.past;
+    if (phase.tokens == 1 && phase.past > 0)
+        return ASSAY_OK; /* the profile is of that phase */
+    past = phase.tokens > 1 ? phase.past + phase.tokens : walked;
+    rc = past > 0 ? profile_decode(w, past, err) : ASSAY_OK;
+    if (rc < 0 && rc != ASSAY_ERR_NOMEM && walked > 0 && walked != past) {
+        forget_decode(w);
+        rc = profile_decode(w, walked, err);
+    }
+    if (rc < 0 && rc != ASSAY_ERR_NOMEM) {
+        as_console_note(w->line, "note: decoding was not profiled: %s", err->msg);
+        *err = (struct assay_error){0};
+        rc = ASSAY_OK;
+    }
+    return rc;
+}
+
 static int write_trace(const struct work *w, struct assay_error *err)
 {
     const char *path = as_opt_text(w->line, "trace");
@@ -429,6 +493,8 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
     if (rc == ASSAY_OK)
         rc = run_tokens(w, err);
     if (rc == ASSAY_OK)
+        rc = measure_decode(w, err);
+    if (rc == ASSAY_OK)
         rc = save(w, err);
     if (rc < 0 && rc != ASSAY_ERR_STATE && w->record && !w->saved)
         as_run_path_undo(&w->before, w->record);
@@ -440,6 +506,7 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
         rc = row ? take_row(row, w, err) : as_show_print(w->saved, &w->show, line, err);
     as_temporary_folder_remove(w->folder);
     as_run_close(w->saved);
+    forget_decode(w);
     as_profile_run_free(w->run);
     as_token_run_fini(&w->tokens);
     as_state_pairs_fini(&w->pairs);

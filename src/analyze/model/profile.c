@@ -184,6 +184,8 @@ int as_profile_new(struct as_profile **out, const struct as_profile_data *data,
     rc = fill(&j, scope_depth, err);
     if (rc == ASSAY_OK)
         as_profile_recommend(p);
+    if (rc == ASSAY_OK && data->decode) /* which has none of its own */
+        rc = as_profile_new(&p->decode, data->decode, scope_depth, err);
     if (rc < 0)
         as_profile_free(p);
     else
@@ -195,6 +197,7 @@ void as_profile_free(struct as_profile *profile)
 {
     if (!profile)
         return;
+    as_profile_free(profile->decode);
     as_arena_fini(&profile->arena);
     as_free(profile);
 }

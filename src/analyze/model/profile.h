@@ -57,10 +57,11 @@ struct as_profile_memory {
 
 struct as_profile {
     const struct as_profile_data *data; /* borrowed */
-    const struct as_peaks *peaks;       /* of the data; NULL: not measured */
-    uint64_t bytes;                     /* of all layers */
-    struct as_fitness fitness;          /* of the machine, for measuring */
-    struct as_profile_layer *layers;    /* in the order of the run */
+    struct as_profile *decode;       /* of a text model with a cache: one new token; NULL: none */
+    const struct as_peaks *peaks;    /* of the data; NULL: not measured */
+    uint64_t bytes;                  /* of all layers */
+    struct as_fitness fitness;       /* of the machine, for measuring */
+    struct as_profile_layer *layers; /* in the order of the run */
     size_t n_layers;
     uint32_t *by_time;                     /* places in `layers`, slowest first */
     struct as_profile_group *ops, *scopes; /* slowest first */

@@ -40,6 +40,7 @@ struct as_profile_subject {
     const char **assumed; /* sizes of open dimensions that nobody gave, a sentence each */
     size_t n_assumed;
     uint64_t tokens; /* of one inference of a decoder or encoder of text; 0: no text */
+    uint64_t past;   /* tokens of each sample in the cache before it */
 };
 
 /* What was asked for. */
@@ -97,6 +98,9 @@ struct as_profile_data {
     bool has_tokens;
     const char *why_no_tokens; /* NULL: not asked for, or it was run */
     struct as_token_run tokens;
+    /* The second phase of a text model with a cache: one new token after model.past others, with
+     * layers and times of its own. NULL: there is none, or it was not measured. */
+    struct as_profile_data *decode;
 };
 
 /* From what was measured: joins each step with the counts of its nodes. Peaks, topology, tokens and

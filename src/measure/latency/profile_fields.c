@@ -61,6 +61,7 @@ static const struct as_json_field subject_fields[] = {
     AS_FIELD_LATER(struct as_profile_subject, batch_why),
     AS_FIELD_VALUES_LATER(struct as_profile_subject, assumed, n_assumed, MAX_LIST),
     AS_FIELD(struct as_profile_subject, tokens),
+    AS_FIELD_LATER(struct as_profile_subject, past),
 };
 static const struct as_json_shape subject_shape =
     AS_SHAPE(struct as_profile_subject, subject_fields);
@@ -193,7 +194,17 @@ static const struct as_json_field token_fields[] = {
 };
 static const struct as_json_shape token_shape = AS_SHAPE(struct as_token_run, token_fields);
 
-static void put_samples(const struct as_latency_run *latency, struct as_run_maker *maker)
+/* Where a run keeps the phases of a profile. */
+struct phase_names {
+    const char *data, *samples, *runs, *steps;
+};
+static const struct phase_names whole_names = {"profile", "latency_samples", "profiled_runs",
+                                               "steps"},
+                                decode_names = {"decode", "decode_samples", "decode_runs",
+                                                "decode_steps"};
+
+static void put_samples(const struct as_latency_run *latency, const char *name,
+                        struct as_run_maker *maker)
 {
     enum { PART = 4096 };
     struct as_latency_sample part[PART];
@@ -203,13 +214,21 @@ static void put_samples(const struct as_latency_run *latency, struct as_run_make
 
         for (size_t k = 0; k < n; k++)
             part[k] = (struct as_latency_sample){latency->samples_ns[i + k], latency->seen[i + k]};
-        as_run_maker_rows(maker, "latency_samples", &as_latency_sample_shape, part, n);
+        as_run_maker_rows(maker, name, &as_latency_sample_shape, part, n);
     }
+}
+
+static void put_phase(const struct as_profile_data *d, const struct phase_names *names,
+                      struct as_run_maker *maker)
+{
+    as_run_maker_put(maker, names->data, &data_shape, d);
+    put_samples(&d->latency, names->samples, maker);
+    as_run_maker_rows(maker, names->runs, &profiled_run_shape, d->runs, d->n_runs);
+    as_run_maker_rows(maker, names->steps, &step_shape, d->steps, d->n_steps);
 }
 
 void as_profile_data_put(const struct as_profile_data *d, struct as_run_maker *maker)
 {
-    as_run_maker_put(maker, "profile", &data_shape, d);
     as_run_maker_put(maker, "topology", &as_topology_shape, &d->topology);
     as_run_maker_put(maker, "load", &as_system_load_shape, &d->load);
     as_run_maker_put(maker, "headroom", &as_memory_headroom_shape, &d->headroom);
@@ -217,9 +236,9 @@ void as_profile_data_put(const struct as_profile_data *d, struct as_run_maker *m
         as_run_maker_put(maker, "peaks", &as_peaks_shape, &d->peaks);
     if (d->has_tokens)
         as_run_maker_put(maker, "tokens", &token_shape, &d->tokens);
-    put_samples(&d->latency, maker);
-    as_run_maker_rows(maker, "profiled_runs", &profiled_run_shape, d->runs, d->n_runs);
-    as_run_maker_rows(maker, "steps", &step_shape, d->steps, d->n_steps);
+    put_phase(d, &whole_names, maker);
+    if (d->decode)
+        put_phase(d->decode, &decode_names, maker);
 }
 
 static int lost_rows(const struct as_run *run, const char *table, struct assay_error *err)
@@ -249,17 +268,18 @@ static int check_samples(const struct as_latency_run *latency, const struct as_r
     return as_fail(err, ASSAY_ERR_FORMAT, "%s: its latency is not that of its samples", run->path);
 }
 
-static int get_samples(struct as_latency_run *latency, struct as_run *run, struct assay_error *err)
+static int get_samples(struct as_latency_run *latency, const char *name, struct as_run *run,
+                       struct assay_error *err)
 {
     struct as_latency_sample *rows;
     size_t n;
-    int rc = as_run_get_rows(run, "latency_samples", &as_latency_sample_shape,
-                             AS_LATENCY_MAX_SAMPLES, &rows, &n, err);
+    int rc = as_run_get_rows(run, name, &as_latency_sample_shape, AS_LATENCY_MAX_SAMPLES, &rows, &n,
+                             err);
 
     if (rc < 0)
         return rc;
     if (n != latency->n)
-        return lost_rows(run, "latency_samples", err);
+        return lost_rows(run, name, err);
     latency->samples_ns = as_arena_zero(&run->arena, n + 1, sizeof *latency->samples_ns);
     latency->seen = as_arena_zero(&run->arena, n + 1, sizeof *latency->seen);
     if (!latency->samples_ns || !latency->seen)
@@ -328,10 +348,61 @@ static void complete_counts(struct as_profile_data *d)
     }
 }
 
-int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct assay_error *err)
+static int get_phase(struct as_profile_data *d, const struct phase_names *names, struct as_run *run,
+                     struct assay_error *err)
 {
     size_t n_runs, n_steps;
-    int rc = as_run_get(run, "profile", &data_shape, d, err);
+    int rc = as_run_get(run, names->data, &data_shape, d, err);
+
+    if (rc == ASSAY_OK && run->redacted)
+        redact(&d->config);
+    n_runs = d->n_runs;
+    n_steps = d->n_steps;
+    if (rc == ASSAY_OK)
+        rc = get_samples(&d->latency, names->samples, run, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get_rows(run, names->runs, &profiled_run_shape, AS_PROFILE_MAX_RUNS, &d->runs,
+                             &d->n_runs, err);
+    if (rc == ASSAY_OK)
+        rc =
+            as_run_get_rows(run, names->steps, &step_shape, MAX_STEPS, &d->steps, &d->n_steps, err);
+    if (rc == ASSAY_OK && (d->n_runs != n_runs || d->n_steps != n_steps))
+        rc = lost_rows(run, d->n_runs != n_runs ? names->runs : names->steps, err);
+    if (rc == ASSAY_OK)
+        complete_counts(d);
+    return rc;
+}
+
+/* The machine is that of the whole profile. */
+static int get_decode(struct as_profile_data *whole, struct as_run *run, struct assay_error *err)
+{
+    struct as_profile_data *d;
+    int rc;
+
+    whole->decode = NULL;
+    if (!as_run_has(run, decode_names.data))
+        return ASSAY_OK;
+    d = as_arena_zero(&run->arena, 1, sizeof *d);
+    if (!d)
+        return as_fail_nomem(err);
+    rc = get_phase(d, &decode_names, run, err);
+    if (rc < 0)
+        return rc;
+    d->topology = whole->topology;
+    d->load = whole->load;
+    d->headroom = whole->headroom;
+    d->has_peaks = whole->has_peaks;
+    d->why_no_peaks = whole->why_no_peaks;
+    d->peaks = whole->peaks;
+    d->has_tokens = false;
+    d->decode = NULL;
+    whole->decode = d;
+    return check(d, run, err);
+}
+
+int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct assay_error *err)
+{
+    int rc = get_phase(d, &whole_names, run, err);
 
     if (rc == ASSAY_OK)
         rc = as_run_get(run, "topology", &as_topology_shape, &d->topology, err);
@@ -343,20 +414,7 @@ int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct as
         rc = as_run_get(run, "peaks", &as_peaks_shape, &d->peaks, err);
     if (rc == ASSAY_OK && d->has_tokens)
         rc = as_run_get(run, "tokens", &token_shape, &d->tokens, err);
-    if (rc == ASSAY_OK && run->redacted)
-        redact(&d->config);
-    n_runs = d->n_runs;
-    n_steps = d->n_steps;
     if (rc == ASSAY_OK)
-        rc = get_samples(&d->latency, run, err);
-    if (rc == ASSAY_OK)
-        rc = as_run_get_rows(run, "profiled_runs", &profiled_run_shape, AS_PROFILE_MAX_RUNS,
-                             &d->runs, &d->n_runs, err);
-    if (rc == ASSAY_OK)
-        rc = as_run_get_rows(run, "steps", &step_shape, MAX_STEPS, &d->steps, &d->n_steps, err);
-    if (rc == ASSAY_OK && (d->n_runs != n_runs || d->n_steps != n_steps))
-        rc = lost_rows(run, d->n_runs != n_runs ? "profiled_runs" : "steps", err);
-    if (rc == ASSAY_OK)
-        complete_counts(d);
-    return rc < 0 ? rc : check(d, run, err);
+        rc = check(d, run, err);
+    return rc < 0 ? rc : get_decode(d, run, err);
 }

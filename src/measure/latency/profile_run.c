@@ -66,6 +66,8 @@ static int open_engine(struct as_profile_run *run, struct as_model *model,
         rc = as_engine_new(engine, model, &options, err);
     if (rc == ASSAY_OK)
         rc = as_model_inputs_fill(inputs, *engine, err);
+    if (rc == ASSAY_OK && run->options.fill)
+        rc = run->options.fill(run->options.fill_user, *engine, err);
     return rc;
 }
 

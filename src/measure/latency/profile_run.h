@@ -36,6 +36,9 @@ struct as_profile_options {
     bool reset_peak_rss;  /* the process is ours: its greatest memory may be counted anew */
     const char *record;   /* where profiled runs are recorded; NULL: nowhere */
     uint64_t load_ns;     /* that reading the file took the caller; told as it is */
+    /* Called after the inputs were filled; may change them. May be NULL. */
+    int (*fill)(void *user, struct as_engine *engine, struct assay_error *err);
+    void *fill_user;
     void (*progress)(void *user, enum as_profile_phase phase,
                      const struct as_latency_progress *now);
     void *user;

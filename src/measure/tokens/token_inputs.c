@@ -119,6 +119,8 @@ void as_token_inputs_fini(struct as_token_inputs *in)
     as_free(in->states);
     as_free(in->given_dims);
     as_free(in->infer);
+    as_free(in->released_inputs);
+    as_free(in->released_dims);
     *in = (struct as_token_inputs){0};
 }
 
@@ -149,6 +151,70 @@ static bool dims_at(const struct as_token_inputs *in, uint32_t i, const struct a
     return true;
 }
 
+/* A state with so many tokens in it. */
+static bool state_dims_at(const struct as_token_inputs *in, uint32_t i,
+                          const struct as_token_place *at, struct as_dims *dims)
+{
+    int axis = in->roles[i] == AS_TOKEN_STATE ? as_token_state_axis(in, i) : -1;
+
+    if (axis < 0 || at->past <= 0)
+        return false;
+    *dims = in->states[i];
+    dims->at[axis] = at->past;
+    return true;
+}
+
+/* The symbol counts tokens: of an input of them, any but the samples; of a state, any. */
+static bool counts_tokens(const struct as_token_inputs *in, const char *symbol)
+{
+    for (uint32_t i = 0; i < n_inputs(in); i++) {
+        const struct as_value *value = input_at(in, i);
+        bool of_tokens = in->roles[i] == AS_TOKEN_IDS || in->roles[i] == AS_TOKEN_POSITIONS ||
+                         in->roles[i] == AS_TOKEN_MASK;
+        int rank = value->symbols ? as_declared_type(value)->rank : 0;
+
+        for (int k = of_tokens && rank > 1 ? 1 : 0;
+             k < rank && (of_tokens || in->roles[i] == AS_TOKEN_STATE); k++)
+            if (value->symbols[k] && strcmp(value->symbols[k], symbol) == 0 && (of_tokens || k > 0))
+                return true;
+    }
+    return false;
+}
+
+static bool depends_on_place(const struct as_token_inputs *in, const char *name)
+{
+    for (uint32_t i = 0; i < n_inputs(in); i++)
+        if (strcmp(input_at(in, i)->name, name) == 0)
+            return in->roles[i] != AS_TOKEN_OTHER;
+    return false;
+}
+
+int as_token_inputs_release(struct as_token_inputs *in, struct as_infer_options *infer,
+                            struct assay_error *err)
+{
+    size_t n_inputs_left = 0, n_dims_left = 0;
+
+    as_free(in->released_inputs);
+    as_free(in->released_dims);
+    in->released_inputs = as_alloc_zero(infer->n_inputs + 1, sizeof *in->released_inputs);
+    in->released_dims = as_alloc_zero(infer->n_dims + 1, sizeof *in->released_dims);
+    if (!in->released_inputs || !in->released_dims)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < infer->n_inputs; i++)
+        if (!depends_on_place(in, infer->inputs[i].name))
+            in->released_inputs[n_inputs_left++] = infer->inputs[i];
+    for (size_t i = 0; i < infer->n_dims; i++)
+        if (!counts_tokens(in, infer->dims[i].symbol))
+            in->released_dims[n_dims_left++] = infer->dims[i];
+    infer->inputs = in->released_inputs;
+    infer->n_inputs = n_inputs_left;
+    infer->dims = in->released_dims;
+    infer->n_dims = n_dims_left;
+    infer->batch = 0; /* as the tokens have it */
+    infer->batch_input = NULL;
+    return ASSAY_OK;
+}
+
 static bool is_given(const struct as_infer_options *infer, const char *name)
 {
     for (size_t i = 0; i < infer->n_inputs; i++)
@@ -170,7 +236,9 @@ int as_token_inputs_sizes(struct as_token_inputs *in, const struct as_token_plac
         memcpy(in->infer, infer->inputs, n * sizeof *in->infer);
     for (uint32_t i = 0; i < n_inputs(in); i++) {
         if (is_given(infer, input_at(in, i)->name) ||
-            (open_past && in->roles[i] == AS_TOKEN_MASK) || !dims_at(in, i, at, &in->given_dims[i]))
+            (open_past && in->roles[i] == AS_TOKEN_MASK) ||
+            !(dims_at(in, i, at, &in->given_dims[i]) ||
+              (!open_past && state_dims_at(in, i, at, &in->given_dims[i]))))
             continue;
         in->infer[n++] =
             (struct as_infer_input){.name = input_at(in, i)->name, .dims = &in->given_dims[i]};

@@ -63,6 +63,8 @@ struct as_token_inputs {
     struct as_dims *states;     /* by input: of a state as it begins */
     struct as_dims *given_dims; /* by input: what `infer` points to */
     struct as_infer_input *infer;
+    struct as_infer_input *released_inputs; /* what as_token_inputs_release() leaves */
+    struct as_infer_dim *released_dims;
     uint32_t ids;        /* the input of tokens, or AS_NONE */
     int64_t fixed_n;     /* tokens in every run, when the file has it so; else 0 */
     int64_t fixed_batch; /* likewise */
@@ -74,8 +76,15 @@ AS_MUST_USE int as_token_inputs_init(struct as_token_inputs *in, const struct as
                                      const struct as_state_pairs *pairs, struct assay_error *err);
 void as_token_inputs_fini(struct as_token_inputs *in);
 
-/* Adds to `infer` the sizes of inputs at that place; `open_past`: those that grow with the past are
- * left open. What `infer` has already stays. The result borrows from both. */
+/* Takes out of `infer` what it says of tokens, positions, masks and states: their dimensions, the
+ * symbols that stand for how many tokens there are, and the batch, which the place has. The result
+ * borrows from both. */
+AS_MUST_USE int as_token_inputs_release(struct as_token_inputs *in, struct as_infer_options *infer,
+                                        struct assay_error *err);
+
+/* Adds to `infer` the sizes of inputs at that place, with a past also those of states once these
+ * were kept; `open_past`: those that grow with the past are left open. What `infer` has already
+ * stays. The result borrows from both. */
 AS_MUST_USE int as_token_inputs_sizes(struct as_token_inputs *in, const struct as_token_place *at,
                                       bool open_past, struct as_infer_options *infer,
                                       struct assay_error *err);

@@ -22,6 +22,7 @@ struct walking {
     struct as_token_run *out;
     struct as_model *model;
     struct as_token_inputs in;
+    struct as_engine_options base; /* as given; of a cache without sizes that count tokens */
     struct as_engine *engine;
     struct as_mem mem;         /* of states between two engines */
     struct as_val *held;       /* by pair: what the prompt left */
@@ -57,7 +58,7 @@ static double median_of(double *v, size_t n, double *scratch)
 
 static struct as_engine_options options_of(const struct walking *w)
 {
-    struct as_engine_options options = w->o->engine;
+    struct as_engine_options options = w->base;
 
     options.loops = w->o->pairs->loops;
     options.n_loops = w->out->kind == AS_TOKENS_FIXED ? 0 : w->o->pairs->n_loops;
@@ -433,7 +434,7 @@ static enum as_token_kind kind_of(const struct walking *w)
 static int begin(struct walking *w)
 {
     struct as_token_run *out = w->out;
-    struct as_infer_options infer = w->o->engine.infer;
+    struct as_infer_options infer;
     struct as_token_place at;
     int rc = as_token_inputs_init(&w->in, w->model, w->o->pairs, w->err);
 
@@ -441,6 +442,11 @@ static int begin(struct walking *w)
         return rc;
     w->in.seed = w->o->seed;
     out->kind = kind_of(w);
+    if (out->kind == AS_TOKENS_CACHED)
+        rc = as_token_inputs_release(&w->in, &w->base.infer, w->err);
+    if (rc < 0)
+        return rc;
+    infer = w->base.infer;
     if (out->kind == AS_TOKENS_STREAM && w->o->pairs->n_loops == 0)
         return as_fail(w->err, ASSAY_ERR_USAGE,
                        "the model has no token input and no state carried between inferences");
@@ -469,7 +475,8 @@ static int run_kind(struct walking *w)
 static int run_with(struct as_token_run *out, struct as_model *model,
                     const struct as_token_options *options, struct assay_error *err)
 {
-    struct walking w = {.o = options, .out = out, .model = model, .err = err};
+    struct walking w = {
+        .o = options, .out = out, .model = model, .base = options->engine, .err = err};
     int rc;
 
     *out = (struct as_token_run){.prompt_ns = AS_UNKNOWN,

@@ -14,10 +14,9 @@ static void put_header(struct as_csv_writer *w, const char *const *names)
     as_csv_row_end(w);
 }
 
-static int write_layers(struct as_csv_writer *w, const struct as_profile_report *report,
-                        struct assay_error *err)
+static int write_layers_of(struct as_csv_writer *w, struct as_profile *p,
+                           const struct as_profile_report *report, struct assay_error *err)
 {
-    struct as_profile *p = report->profile;
     const uint32_t *order = as_profile_order(p, report->sort);
 
     if (!order)
@@ -26,6 +25,18 @@ static int write_layers(struct as_csv_writer *w, const struct as_profile_report 
     for (size_t i = 0; i < p->n_layers; i++)
         as_csv_fields_row(w, &as_profile_layer_shape, &p->layers[order[i]]);
     return ASSAY_OK;
+}
+
+static int write_layers(struct as_csv_writer *w, const struct as_profile_report *report,
+                        struct assay_error *err)
+{
+    return write_layers_of(w, report->profile, report, err);
+}
+
+static int write_decode(struct as_csv_writer *w, const struct as_profile_report *report,
+                        struct assay_error *err)
+{
+    return write_layers_of(w, report->profile->decode, report, err);
 }
 
 static int write_groups(struct as_csv_writer *w, const struct as_profile_group *groups, size_t n)
@@ -102,9 +113,12 @@ static const struct {
     int (*write)(struct as_csv_writer *w, const struct as_profile_report *report,
                  struct assay_error *err);
 } files[] = {
-    {"layers.csv", write_layers}, {"operators.csv", write_operators},
-    {"scopes.csv", write_scopes}, {"latency.csv", write_latency},
+    {"layers.csv", write_layers},
+    {"operators.csv", write_operators},
+    {"scopes.csv", write_scopes},
+    {"latency.csv", write_latency},
     {"memory.csv", write_memory},
+    {"decode_layers.csv", write_decode}, /* the last: of a profile with that phase */
 };
 
 struct table {
@@ -122,7 +136,8 @@ static int write_table(struct as_csv_writer *w, const void *of, struct assay_err
 int as_profile_csv(const struct as_profile_report *report, const struct as_csv_target *to,
                    struct assay_error *err)
 {
-    size_t n = to->folder ? AS_COUNT_OF(files) : 1; /* the layers are the main table */
+    size_t all = AS_COUNT_OF(files) - (report->profile->decode ? 0 : 1);
+    size_t n = to->folder ? all : 1; /* the layers are the main table */
     int rc = as_csv_target_open(to, err);
 
     for (size_t i = 0; i < n && rc >= 0; i++)

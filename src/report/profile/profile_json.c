@@ -13,6 +13,7 @@ struct document {
     const struct as_token_run *tokens;
     const struct as_profile_layer *layers; /* in the order asked for */
     size_t n_layers;
+    const struct document *decode; /* of the second phase; NULL: there is none */
 };
 
 #define D struct as_profile_data
@@ -605,8 +606,45 @@ static const struct as_json_field recommendation_fields[] = {
 };
 static const struct as_json_shape recommendations_shape = AS_SHAPE(P, recommendation_fields);
 
+static const char *phase_text(const void *object)
+{
+    const struct as_profile *p = ((const struct document *)object)->profile;
+    const struct as_profile_subject *model = &p->data->model;
+
+    if (model->past > 0 && model->tokens == model->batch)
+        return "decode";
+    return p->decode || model->past > 0 ? "prefill" : NULL;
+}
+
+static const struct as_json_field phase_model_fields[] = {
+    AS_FIELD_KEY(D, "tokens", model.tokens, NULL, "new ones, of all samples"),
+    AS_FIELD_KEY(D, "past_tokens", model.past, NULL, "of each sample, in the cache"),
+    AS_FIELD_KEY(D, "batch", model.batch, NULL, NULL),
+    AS_FIELD_KEY(D, "macs", model.macs, NULL, "multiply-adds of one inference"),
+    AS_FIELD_KEY(D, "flops", model.flops, NULL, "2 x MACs and every other operation once"),
+    AS_FIELD_KEY(D, "executed_macs", model.executed_macs, NULL, NULL),
+    AS_FIELD_KEY(D, "executed_flops", model.executed_flops, NULL, NULL),
+    AS_FIELD_KEY(D, "counts_complete", model.complete, NULL, NULL),
+};
+static const struct as_json_shape phase_model_shape = AS_SHAPE(D, phase_model_fields);
+
+/* The second phase: of the machine and the configuration the document has told. */
+static const struct as_json_field decode_fields[] = {
+    AS_FIELD_INLINE(struct document, data, &phase_model_shape),
+    AS_FIELD_BEHIND(struct document, "latency", data, &latency_shape),
+    AS_FIELD_BEHIND(struct document, "memory", profile, &memory_shape),
+    AS_FIELD_BEHIND(struct document, "summary", profile, &summary_shape),
+    AS_FIELD_INLINE(struct document, profile, &groups_shape),
+    AS_FIELD_LIST(struct document, layers, n_layers, &as_profile_layer_shape, SIZE_MAX),
+    AS_FIELD_INLINE(struct document, profile, &recommendations_shape),
+    AS_FIELD_BEHIND(struct document, "profiling_cost", data, &cost_shape),
+};
+static const struct as_json_shape decode_shape = AS_SHAPE(struct document, decode_fields);
+
 static const struct as_json_field document_fields[] = {
     AS_FIELD(struct document, tool_version),
+    AS_FIELD_WORDS("phase", phase_text,
+                   "prefill or decode, of a text model with a cache; else null"),
     AS_FIELD_BEHIND(struct document, "model", data, &model_shape),
     AS_FIELD_BEHIND(struct document, "machine", profile, &machine_shape),
     AS_FIELD_BEHIND(struct document, "config", data, &config_shape),
@@ -619,28 +657,45 @@ static const struct as_json_field document_fields[] = {
     AS_FIELD_LIST(struct document, layers, n_layers, &as_profile_layer_shape, SIZE_MAX),
     AS_FIELD_INLINE(struct document, profile, &recommendations_shape),
     AS_FIELD_BEHIND(struct document, "profiling_cost", data, &cost_shape),
+    AS_FIELD_BEHIND(struct document, "decode", decode, &decode_shape),
 };
 const struct as_json_shape as_profile_document_shape = AS_SHAPE(struct document, document_fields);
+
+/* What the document or a part of it is written from; `layers` has place for those of the profile.
+ */
+static int fill_document(struct document *d, struct as_profile *p,
+                         const struct as_profile_report *report, struct as_profile_layer *layers,
+                         struct assay_error *err)
+{
+    const uint32_t *order = as_profile_order(p, report->sort);
+
+    *d = (struct document){.tool_version = ASSAY_VERSION,
+                           .profile = p,
+                           .data = p->data,
+                           .tokens = p->data->has_tokens ? &p->data->tokens : NULL,
+                           .layers = layers};
+    if (!order)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < p->n_layers && (!report->top || i < report->top); i++)
+        layers[d->n_layers++] = p->layers[order[i]];
+    return ASSAY_OK;
+}
 
 int as_profile_json(const struct as_profile_report *report, struct as_json_writer *w,
                     struct assay_error *err)
 {
     struct as_profile *p = report->profile;
-    const uint32_t *order = as_profile_order(p, report->sort);
-    struct as_profile_layer *layers = as_alloc_zero(p->n_layers + 1, sizeof *layers);
-    struct document d = {.tool_version = ASSAY_VERSION,
-                         .profile = p,
-                         .data = p->data,
-                         .tokens = p->data->has_tokens ? &p->data->tokens : NULL,
-                         .layers = layers};
+    size_t n_decode = p->decode ? p->decode->n_layers : 0;
+    struct as_profile_layer *layers = as_alloc_zero(p->n_layers + n_decode + 1, sizeof *layers);
+    struct document d, decode;
+    int rc = layers ? fill_document(&d, p, report, layers, err) : as_fail_nomem(err);
 
-    if (!order || !layers) {
-        as_free(layers);
-        return as_fail_nomem(err);
+    if (rc == ASSAY_OK && p->decode)
+        rc = fill_document(&decode, p->decode, report, layers + p->n_layers, err);
+    if (rc == ASSAY_OK) {
+        d.decode = p->decode ? &decode : NULL;
+        as_json_fields_put(w, &as_profile_document_shape, &d);
     }
-    for (size_t i = 0; i < p->n_layers && (!report->top || i < report->top); i++)
-        layers[d.n_layers++] = p->layers[order[i]];
-    as_json_fields_put(w, &as_profile_document_shape, &d);
     as_free(layers);
-    return ASSAY_OK;
+    return rc;
 }

@@ -21,6 +21,7 @@
     X(MEMORY, memory, "memory planned and measured, by what it is for", false)                     \
     X(SLOWEST, slowest, "the slowest layer over the inferences", true)                             \
     X(INPUTS, inputs, "inputs of the model", false)                                                \
+    X(DECODE, decode, "one new token of a text model with a cache: time and roofline", true)       \
     X(RECOMMENDATIONS, recommendations, "what to do next, and why", true)
 
 enum as_profile_section {
@@ -51,11 +52,24 @@ AS_MUST_USE int as_profile_json(const struct as_profile_report *report, struct a
 extern const struct as_json_shape as_profile_document_shape, as_profile_layer_shape,
     as_profile_group_shape;
 
-/* layers.csv, operators.csv, scopes.csv, latency.csv and memory.csv; returns how many. Without a
- * folder the layers.
+/* layers.csv, operators.csv, scopes.csv, latency.csv and memory.csv, of a profile with two phases
+ * decode_layers.csv; returns how many. Without a folder the layers.
  */
 AS_MUST_USE int as_profile_csv(const struct as_profile_report *report,
                                const struct as_csv_target *to, struct assay_error *err);
+
+/* ---- for the files of the page ---- */
+
+enum { AS_PHASE_HEADING = 160 };
+
+/* "prefill of 128 tokens", "decode with 128 tokens in the cache"; NULL for a model without phases.
+ */
+const char *as_profile_phase_name(const struct as_profile *profile, char *out, size_t capacity);
+/* The heading with the phase behind it, where there is one. */
+const char *as_profile_heading(const struct as_profile *profile, const char *heading,
+                               char out[AS_PHASE_HEADING]);
+/* The lines of the roofline. */
+void as_profile_put_roof(const struct as_profile *profile, struct as_page *page);
 
 #define X(name, function, help, usual)                                                             \
     void as_profile_put_##function(const struct as_profile_report *report, struct as_page *page);

@@ -226,13 +226,14 @@ static void put_groups(const struct as_profile_report *report, struct as_page *p
                        const struct as_profile_group *groups, size_t n)
 {
     size_t shown = rows_shown(report, 12, n);
-    char note[80] = "";
+    char note[80] = "", titled[AS_PHASE_HEADING];
 
     if (n == 0)
         return;
     if (shown < n)
         (void)snprintf(note, sizeof note, "the slowest %zu of %zu", shown, n);
-    as_page_heading(page, heading, note[0] ? note : NULL);
+    as_page_heading(page, as_profile_heading(report->profile, heading, titled),
+                    note[0] ? note : NULL);
     put_lines(page, &(struct lines){.groups = groups}, shown, first, n ? groups[0].self_ns : 1e6);
 }
 
@@ -253,7 +254,7 @@ void as_profile_put_layers(const struct as_profile_report *report, struct as_pag
     struct as_profile *p = report->profile;
     struct lines lines = {.layers = p->layers, .order = as_profile_order(p, report->sort)};
     size_t shown = rows_shown(report, 15, p->n_layers);
-    char note[100] = "";
+    char note[100] = "", titled[AS_PHASE_HEADING];
     double so_far = 0;
 
     lines.so_far = as_arena_zero(&page->arena, shown + 1, sizeof *lines.so_far);
@@ -265,7 +266,7 @@ void as_profile_put_layers(const struct as_profile_report *report, struct as_pag
     if (shown < p->n_layers)
         (void)snprintf(note, sizeof note, "%zu of %zu by %s; --top shows more", shown, p->n_layers,
                        as_profile_sort_at(report->sort));
-    as_page_heading(page, "By layer", note[0] ? note : NULL);
+    as_page_heading(page, as_profile_heading(p, "By layer", titled), note[0] ? note : NULL);
     put_lines(page, &lines, shown, "layer", p->layers[p->by_time[0]].self_ns);
     for (size_t i = 0; i < shown; i++)
         if (p->layers[lines.order[i]].roof.inconsistent) {
@@ -469,10 +470,4 @@ void as_profile_put_inputs(const struct as_profile_report *report, struct as_pag
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, c->how));
     }
     as_page_table(page, &t);
-}
-
-void as_profile_put_recommendations(const struct as_profile_report *report, struct as_page *page)
-{
-    as_page_findings(page, "What to do next", report->profile->findings,
-                     report->profile->n_findings);
 }

@@ -24,7 +24,8 @@ enum { MAX_ASSUMED = 4 };
 static void put_title(const struct as_profile *p, struct as_page *page)
 {
     char params[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], macs[AS_TEXT_HUMAN], flops[AS_TEXT_HUMAN];
-    char batch[48];
+    char batch[48], text[AS_PHASE_HEADING];
+    const char *phase = as_profile_phase_name(p, text, sizeof text);
 
     as_text_si(params, (double)p->data->model.parameters, NULL);
     as_text_bytes(bytes, (double)p->memory.parameter_bytes);
@@ -38,6 +39,9 @@ static void put_title(const struct as_profile *p, struct as_page *page)
                        (unsigned long long)p->data->model.batch);
     as_page_line(page, AS_STYLE_DIM, "%s parameters (%s), %s%s, %s per inference%s", params, bytes,
                  p->data->model.complete ? "" : "at least ", macs, flops, batch);
+    if (phase)
+        as_page_line(page, AS_STYLE_DIM, "metrics of a %s%s", phase,
+                     p->decode ? "; of decoding see below" : "");
     for (size_t i = 0; i < p->data->model.n_assumed && i < MAX_ASSUMED; i++)
         as_page_line(page, AS_STYLE_WARN, "! %s", as_page_name(page, p->data->model.assumed[i]));
     if (p->data->model.n_assumed > MAX_ASSUMED)
@@ -272,7 +276,7 @@ static void put_shares(const struct as_profile *p, struct as_page *page)
         as_page_pair(page, AS_STYLE_DIM, NULL, "by time: %s", line);
 }
 
-static void put_roof(const struct as_profile *p, struct as_page *page)
+void as_profile_put_roof(const struct as_profile *p, struct as_page *page)
 {
     const struct as_roof *r = &p->roof;
     char share[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN], intensity[AS_TEXT_HUMAN], of[AS_TEXT_HUMAN];
@@ -346,7 +350,7 @@ void as_profile_put_summary(const struct as_profile_report *report, struct as_pa
     put_latency(p, page);
     put_throughput(p, page);
     put_memory(p, page);
-    put_roof(p, page);
+    as_profile_put_roof(p, page);
     put_cost(p, page);
 }
 
