@@ -39,6 +39,26 @@ check "alone" sh -c '! grep -q prefill "$1"' - "$tmp/out"
 exits 0 "as CSV" "$assay" report --quiet --export-csv tables run.assay
 check "layers of decoding are a table" sh -c 'test "$(wc -l <tables/decode_layers.csv)" -gt 20'
 
+check "inspect counts both phases" "$python" - <<'PY'
+import json
+
+prefill, decode = (json.load(open(n + ".json")) for n in ("prefill", "decode"))
+a, b = prefill["phases"]
+assert (a["phase"], a["tokens"], a["past_tokens"]) == ("prefill", 24, 0) and (b["phase"], b["tokens"], b["past_tokens"]) == ("decode", 1, 24)
+assert a["macs"] == prefill["model"]["macs"] and a["bytes_moved"] == prefill["model"]["bytes_moved"]
+assert b["macs"] == decode["model"]["macs"] and b["bytes_moved"] == decode["model"]["bytes_moved"]
+token = decode["decoder"]["kv_bytes_per_token"] * 2
+assert (a["cache_bytes"], b["cache_bytes"]) == (24 * token, 25 * token)
+# The types are those of the phase that was asked for, and the counts too.
+assert prefill["inputs"][0]["shape"] == [1, 24] and [p["phase"] for p in decode["phases"]] == ["decode"]
+assert not [f for f in prefill["recommendations"] if f["rule"] == "no-kv-cache"]
+PY
+exits 0 "without a cache" "$assay" inspect --json zoo:llama:layers=1,seq=8
+check "there are no phases, and advice to have one" "$python" -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["phases"] == [] and [f for f in d["recommendations"] if f["rule"] == "no-kv-cache"]' "$tmp/out"
+
 # Where the inference is of one token with a cache, it is that phase and the only one.
 exits 0 "decoding alone" "$assay" profile $model $fast --dim seq=1 --dim past=8 --json
 check "is its own phase" "$python" -c '

@@ -117,7 +117,7 @@ static void look_at_attention(struct as_inspection *in)
         products = as_sat_add(products, a->macs);
         projections = as_sat_add(projections, a->projection_macs);
         in->projections_known &= a->projection_macs > 0;
-        if (a->causal && !a->cross && a->queries == a->keys && a->queries > 1)
+        if (a->causal && !a->cross && a->queries == a->keys && a->queries > 1 && !in->has_cache)
             in->recomputed = a->queries - 1;
     }
     in->attention_macs = in->projections_known ? as_sat_add(products, projections) : products;
@@ -161,7 +161,11 @@ static int inspect(struct as_inspection *in, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_infer_shapes(in->model, &in->options.infer, &in->bound, err);
     if (rc == ASSAY_OK)
+        rc = as_inspect_decode(in, err);
+    if (rc == ASSAY_OK)
         rc = as_costs_new(&in->costs, in->model, err);
+    if (rc == ASSAY_OK)
+        rc = as_inspect_prefill(in, err);
     if (rc == ASSAY_OK)
         rc = as_params_new(&in->params, in->model, in->options.look_into_weights, err);
     if (rc == ASSAY_OK && in->params->ties_cut)

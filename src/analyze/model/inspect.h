@@ -89,6 +89,17 @@ struct as_deployment {
     const char *device_class; /* "8 GiB"; NULL: larger than all we know */
 };
 
+/* What one inference of a text model with a cache costs: all tokens of the prompt, or one new one.
+ */
+struct as_inspect_phase {
+    uint64_t tokens, past; /* of each sample: new ones, and in the cache before */
+    uint64_t macs, flops, bytes_moved;
+    uint64_t cache_bytes; /* that it leaves for the next, in the file's dtype */
+    bool complete;        /* every operator that runs is counted */
+};
+
+enum { AS_INSPECT_PHASES = 2 };
+
 enum { AS_DEPLOYMENTS = 4, AS_QUANT_CANDIDATES = 5 };
 
 struct as_inspection {
@@ -103,16 +114,20 @@ struct as_inspection {
     int weights_rc;
     struct assay_error weights_error; /* why there are none */
     struct as_fit_answer fit;         /* when options.fit_bytes */
-    uint64_t n_nodes;                 /* with those of bodies */
-    uint64_t flops, flops_backward;   /* of one run */
-    uint64_t bytes_moved;             /* read and written */
-    double intensity;                 /* FLOPs a byte moved; NaN: no bytes */
-    bool complete;                    /* every operator that runs is counted */
-    uint64_t kv_bytes_per_token;      /* 0: no decoder was found */
-    bool projections_known;           /* of every block of attention */
-    uint64_t attention_macs;          /* of all blocks: the two products and their projections */
-    uint64_t recomputed;              /* a decoder without a cache: tokens computed again for each
-                                         new one; 0: none */
+    bool has_cache;                   /* keys and values go from inference to inference */
+    struct as_inspect_phase phases[AS_INSPECT_PHASES]; /* of a text model with a cache: as it was
+                                                          inferred, and one new token after it */
+    size_t n_phases;
+    uint64_t n_nodes;               /* with those of bodies */
+    uint64_t flops, flops_backward; /* of one run */
+    uint64_t bytes_moved;           /* read and written */
+    double intensity;               /* FLOPs a byte moved; NaN: no bytes */
+    bool complete;                  /* every operator that runs is counted */
+    uint64_t kv_bytes_per_token;    /* 0: no decoder was found */
+    bool projections_known;         /* of every block of attention */
+    uint64_t attention_macs;        /* of all blocks: the two products and their projections */
+    uint64_t recomputed;            /* a decoder without a cache: tokens computed again for each
+                                       new one; 0: none */
     struct as_scale_row scale[AS_SCALE_MAX]; /* when the caller filled them */
     size_t n_scale;
     const char *scale_name;       /* what was varied */
@@ -164,6 +179,17 @@ double as_cost_intensity(const struct as_cost *cost);
 /* The part of a node's name that says where it stands: all but the last part, or the first
  * `depth` parts (0: all but the last). Borrowed length. */
 size_t as_name_scope(const char *name, unsigned depth);
+
+/* ---- inspect_phases.c ---- */
+
+/* "prefill" or "decode". */
+const char *as_inspect_phase_name(const struct as_inspect_phase *phase);
+
+/* After as_infer_shapes(), which it repeats when it looked at another phase: types are then as
+ * before. */
+AS_MUST_USE int as_inspect_decode(struct as_inspection *in, struct assay_error *err);
+/* The phase that the model was inferred for; needs costs. */
+AS_MUST_USE int as_inspect_prefill(struct as_inspection *in, struct assay_error *err);
 
 /* ---- inspect_weights.c ---- */
 

@@ -162,6 +162,14 @@ struct as_json_shape {
         .size = sizeof *AS_MEMBER_(type, member), .count_offset = offsetof(type, count),           \
         .count_size = sizeof AS_MEMBER_(type, count), .max = (limit), .optional = true             \
     }
+/* Structs behind a pointer that older runs lack. */
+#define AS_FIELD_LIST_LATER(type, member, count, described, limit)                                 \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_LIST, .item = AS_FIELD_OBJECT,                            \
+        .offset = offsetof(type, member), .size = sizeof *AS_MEMBER_(type, member),                \
+        .count_offset = offsetof(type, count), .count_size = sizeof AS_MEMBER_(type, count),       \
+        .shape = (described), .max = (limit), .optional = true                                     \
+    }
 /* Structs inside, of which `count` are used. */
 #define AS_FIELD_ARRAY(type, member, count, described)                                             \
     {                                                                                              \

@@ -239,7 +239,8 @@ int as_model_inputs_sizes(struct as_model_inputs *in, struct as_infer_options *i
         if (rc < 0)
             return rc;
         if (!asked)
-            in->infer[n++] = (struct as_infer_input){.name = f->value->name, .dims = &f->dims};
+            in->infer[n++] = (struct as_infer_input){
+                .name = f->value->name, .dims = &f->dims, .source = "--input"};
     }
     infer->inputs = in->infer;
     infer->n_inputs = n;

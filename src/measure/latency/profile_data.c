@@ -339,6 +339,8 @@ int as_profile_data_init(struct as_profile_data *data, const struct as_profile_r
         describe_model(&j, model, params);
         rc = list_assumed(&j, model, err);
     }
+    if (rc == ASSAY_OK)
+        rc = as_open_sizes_list(&data->model.sizes, &data->model.n_sizes, model, arena, err);
     as_hash_map_fini(&j.row_of_node);
     as_params_free(params);
     as_costs_free(costs);

@@ -3,6 +3,7 @@
 #ifndef AS_MEASURE_LATENCY_PROFILE_DATA_H
 #define AS_MEASURE_LATENCY_PROFILE_DATA_H
 
+#include "measure/inputs/open_sizes.h"
 #include "measure/latency/profile_run.h"
 #include "measure/peaks/peaks.h"
 #include "measure/tokens/token_run.h"
@@ -39,6 +40,8 @@ struct as_profile_subject {
     const char *batch_why;                  /* that is not known; NULL: it is */
     const char **assumed; /* sizes of open dimensions that nobody gave, a sentence each */
     size_t n_assumed;
+    struct as_open_size *sizes; /* of all open dimensions, and who gave each */
+    size_t n_sizes;
     uint64_t tokens; /* of one inference of a decoder or encoder of text; 0: no text */
     uint64_t past;   /* tokens of each sample in the cache before it */
 };

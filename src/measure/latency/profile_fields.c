@@ -60,6 +60,8 @@ static const struct as_json_field subject_fields[] = {
     AS_FIELD(struct as_profile_subject, batch),
     AS_FIELD_LATER(struct as_profile_subject, batch_why),
     AS_FIELD_VALUES_LATER(struct as_profile_subject, assumed, n_assumed, MAX_LIST),
+    AS_FIELD_LIST_LATER(struct as_profile_subject, sizes, n_sizes, &as_open_size_shape,
+                        AS_OPEN_SIZES_MAX),
     AS_FIELD(struct as_profile_subject, tokens),
     AS_FIELD_LATER(struct as_profile_subject, past),
 };
@@ -314,6 +316,8 @@ static int check(const struct as_profile_data *d, const struct as_run *run, stru
     }
     for (size_t i = 0; i < d->n_runs && good; i++)
         good = d->runs[i].run_ns > 0;
+    for (size_t i = 0; i < d->model.n_sizes && good; i++)
+        good = d->model.sizes[i].name && d->model.sizes[i].source;
     for (size_t i = 0; i < d->n_inputs && good; i++)
         good = d->inputs[i].name && d->inputs[i].dtype;
     if (good)

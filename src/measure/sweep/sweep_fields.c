@@ -54,6 +54,7 @@ static const struct as_json_shape point_shape = AS_SHAPE(struct as_sweep_point, 
 void as_sweep_run_put(const struct as_sweep_run *run, struct as_run_maker *maker)
 {
     as_run_maker_put(maker, "sweep", &option_shape, run->options);
+    as_run_maker_rows(maker, "sizes", &as_open_size_shape, run->sizes, run->n_sizes);
     as_run_maker_rows(maker, "points", &point_shape, run->points, run->n_points);
     for (size_t p = 0; p < run->n_points; p++)
         as_point_samples_put(maker, p, run->points[p].samples_ns, run->points[p].n_samples);
@@ -68,6 +69,9 @@ static bool is_sound(const struct as_sweep_run *run)
         return false;
     for (size_t i = 0; i < o->n_axes; i++)
         if (!o->axes[i].name || o->axes[i].n == 0)
+            return false;
+    for (size_t i = 0; i < run->n_sizes; i++)
+        if (!run->sizes[i].name || !run->sizes[i].source)
             return false;
     for (size_t p = 0; p < run->n_points; p++) {
         for (size_t i = 0; i < o->n_axes; i++)
@@ -88,6 +92,9 @@ int as_sweep_run_get(struct as_sweep_run *out, struct as_sweep_options *options,
     if (rc == ASSAY_OK)
         rc = as_run_get_rows(run, "points", &point_shape, AS_SWEEP_POINTS, &out->points,
                              &out->n_points, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get_rows(run, "sizes", &as_open_size_shape, AS_OPEN_SIZES_MAX, &out->sizes,
+                             &out->n_sizes, err);
     if (rc == ASSAY_OK && !is_sound(out))
         rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its settings do not fit its axes", run->path);
     for (size_t p = 0; rc == ASSAY_OK && p < out->n_points; p++)

@@ -150,9 +150,43 @@ static int count(struct setting *s, struct assay_error *err)
     return rc;
 }
 
-static int measure(const struct as_sweep_options *options, struct as_sweep_point *point,
-                   unsigned way, struct assay_error *err)
+/* A size that an axis sets is not the same at every point. */
+static bool is_varied(const struct as_sweep_options *o, const struct as_open_size *size)
 {
+    for (size_t i = 0; i < o->n_axes; i++) {
+        const struct as_sweep_axis *axis = &o->axes[i];
+
+        if ((axis->kind == AS_SWEEP_DIM && strcmp(axis->name, size->name) == 0) ||
+            (axis->kind == AS_SWEEP_BATCH && strcmp(size->source, "--batch") == 0) ||
+            (axis->kind == AS_SWEEP_SHAPE && strcmp(size->source, "--shape") == 0) ||
+            strcmp(size->source, "sum of others") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What was taken for open dimensions, from the first point that runs. */
+static int note_sizes(struct as_sweep_run *run, const struct as_model *model,
+                      struct assay_error *err)
+{
+    size_t n = 0, left = 0;
+    int rc = ASSAY_OK;
+
+    if (!run->sizes)
+        rc = as_open_sizes_list(&run->sizes, &n, model, &run->arena, err);
+    for (size_t i = 0; i < n && rc == ASSAY_OK; i++) {
+        if (is_varied(run->options, &run->sizes[i]))
+            continue;
+        run->sizes[left++] = run->sizes[i];
+        run->n_sizes = left;
+    }
+    return rc;
+}
+
+static int measure(struct as_sweep_run *sweep, struct as_sweep_point *point, unsigned way,
+                   struct assay_error *err)
+{
+    const struct as_sweep_options *options = sweep->options;
     struct setting s = {.options = options, .point = point};
     struct as_latency_options latency = options->latency;
     struct as_latency_run run = {0};
@@ -167,6 +201,8 @@ static int measure(const struct as_sweep_options *options, struct as_sweep_point
         point->way_ns[way] = run.figures.summary.median;
         rc = keep_samples(point, &run, err);
     }
+    if (rc == ASSAY_OK)
+        rc = note_sizes(sweep, s.model, err);
     if (rc == ASSAY_OK && way == 0)
         rc = count(&s, err);
     as_latency_run_fini(&run);
@@ -212,7 +248,7 @@ static int take_step(struct as_sweep_run *run, size_t k, struct assay_error *err
     if (o->progress && !stopped)
         o->progress(o->user, k, 2 * run->n_points);
     if (point->rc == ASSAY_OK && !stopped)
-        point->rc = measure(o, point, back, &point->err);
+        point->rc = measure(run, point, back, &point->err);
     if (point->rc == ASSAY_ERR_STATE && back && as_stop_asked(o->latency.stop) &&
         point->n_samples > 0)
         point->rc = ASSAY_OK; /* what the way up gave stays */
@@ -264,5 +300,6 @@ void as_sweep_run_free(struct as_sweep_run *run)
     for (size_t p = 0; run->points && p < run->n_points; p++)
         as_free(run->points[p].samples_ns);
     as_free(run->points);
+    as_arena_fini(&run->arena);
     as_free(run);
 }

@@ -6,6 +6,7 @@
 #define AS_MEASURE_SWEEP_SWEEP_RUN_H
 
 #include "measure/inputs/model_inputs.h"
+#include "measure/inputs/open_sizes.h"
 #include "measure/latency/latency_run.h"
 #include "trace/run/run_maker.h"
 
@@ -65,6 +66,9 @@ struct as_sweep_run {
     const struct as_sweep_options *options; /* the caller's */
     struct as_sweep_point *points;          /* the last axis varies fastest */
     size_t n_points;
+    struct as_open_size *sizes; /* of open dimensions that no axis varies, and who gave each */
+    size_t n_sizes;
+    struct as_arena arena; /* of the sizes, when they were measured */
 };
 
 /* USAGE for an axis that is none of the model; fails when every point does. */

@@ -145,6 +145,8 @@ void as_model_drop_inference(struct as_model *model)
     size_t max = model->arena.max_bytes, used = model->arena.used_bytes;
 
     as_arena_fini(&model->inference);
+    model->bound = NULL;
+    model->n_bound = 0;
     model->inference.max_bytes = max == 0 ? 0 : used < max ? max - used : 1;
     if (!model->inferred) {
         model->read_end = model->findings_end;

@@ -159,7 +159,8 @@ struct as_finding {
     uint32_t hash;            /* private */
 };
 
-struct as_mapping; /* base of the file in memory; format/mapped_file.h */
+struct as_bound_dim; /* an open dimension and its value; model/infer/infer.h */
+struct as_mapping;   /* base of the file in memory; format/mapped_file.h */
 
 /* Which dimension of which input counts samples. */
 struct as_batch_place {
@@ -194,8 +195,10 @@ struct as_model {
     struct as_finding **read_end; /* where those of the reader end */
     size_t n_read;
     bool inferred;
-    struct as_batch_place batch; /* since the first inference */
-    void (*drop)(void *held);    /* unmaps files; called by as_model_free() */
+    struct as_batch_place batch;      /* since the first inference */
+    const struct as_bound_dim *bound; /* open dimensions of the inputs in the last inference */
+    size_t n_bound;
+    void (*drop)(void *held); /* unmaps files; called by as_model_free() */
     /* Pages of its files; NULL: it has none. */
     void (*let_go)(void *held, const uint8_t *at, uint64_t size);
     void *held;

@@ -12,6 +12,7 @@ struct as_infer_input {
     const struct as_type *type; /* NULL: as declared. Full type for tests with real inputs */
     const struct as_dims *dims; /* NULL: as declared; the dtype stays */
     struct as_data *data;       /* its numbers, or NULL */
+    const char *source;         /* who gives it, as in as_bound_dim; NULL: "--shape" */
 };
 
 struct as_infer_dim {
@@ -37,8 +38,9 @@ struct as_bound_dim {
     const char *symbol; /* "" for one without a name: then `input` and `axis` say which */
     const char *input;
     int axis;
-    int64_t value;   /* AS_DIM_UNKNOWN with keep_unknown */
-    bool by_default; /* nobody gave it */
+    int64_t value;      /* AS_DIM_UNKNOWN with keep_unknown */
+    bool by_default;    /* nobody gave it */
+    const char *source; /* "--dim", "--shape", "--batch", "--input", "sum of others", "default" */
 };
 
 struct as_bound_dims {

@@ -16,8 +16,11 @@ struct symbol {
     uint32_t hash;            /* of the name */
     int axis;
     int64_t value; /* AS_DIM_UNKNOWN: not yet */
-    bool by_default;
+    const char *source;
 };
+
+/* The source of what nobody gave. */
+static const char by_default[] = "default";
 
 struct binding {
     struct as_model *model;
@@ -98,7 +101,7 @@ static int collect_symbols(struct binding *b)
             if (value->type.dims[axis] == AS_DIM_UNKNOWN && !find_symbol(b, value, axis))
                 b->symbols[b->n_symbols++] = (struct symbol){
                     symbol_at(value, axis), value->name, hash_name(symbol_at(value, axis)), axis,
-                    AS_DIM_UNKNOWN,         false};
+                    AS_DIM_UNKNOWN,         NULL};
     }
     return ASSAY_OK;
 }
@@ -120,12 +123,13 @@ static void list_names(const struct binding *b, bool symbols, char *out, size_t 
         (void)snprintf(out, capacity, "none");
 }
 
-static int bind_symbol(const struct binding *b, struct symbol *s, int64_t value)
+static int bind_symbol(const struct binding *b, struct symbol *s, int64_t value, const char *source)
 {
     if (s->value != AS_DIM_UNKNOWN && s->value != value)
         return as_fail(b->err, ASSAY_ERR_USAGE, "dimension '%.60s' would be %lld and %lld", s->name,
                        (long long)s->value, (long long)value);
     s->value = value;
+    s->source = source;
     return ASSAY_OK;
 }
 
@@ -144,7 +148,7 @@ static int bind_dims_given(const struct binding *b)
                            "the model has no symbolic dimension '%.40s'; it has: %s", dim->symbol,
                            names);
         }
-        rc = bind_symbol(b, s, dim->value);
+        rc = bind_symbol(b, s, dim->value, "--dim");
         if (rc < 0)
             return rc;
     }
@@ -179,7 +183,7 @@ static int check_given(const struct binding *b)
 
 /* Dimensions the user gives for one input; its symbols then hold for the others too. */
 static int bind_input_dims(const struct binding *b, struct as_value *value,
-                           const struct as_dims *dims)
+                           const struct as_dims *dims, const char *source)
 {
     char text[100];
     int rc = ASSAY_OK;
@@ -192,7 +196,7 @@ static int bind_input_dims(const struct binding *b, struct as_value *value,
                        value->type.rank, text, dims->rank);
     for (int i = 0; i < value->type.rank && rc == ASSAY_OK; i++) {
         if (value->type.dims[i] == AS_DIM_UNKNOWN)
-            rc = bind_symbol(b, find_symbol(b, value, i), dims->at[i]);
+            rc = bind_symbol(b, find_symbol(b, value, i), dims->at[i], source);
         else if (value->type.dims[i] != dims->at[i])
             *b->overridden = true;
     }
@@ -212,7 +216,7 @@ static int bind_inputs_given(const struct binding *b)
         if (!given)
             continue;
         if (given->dims)
-            rc = bind_input_dims(b, value, given->dims);
+            rc = bind_input_dims(b, value, given->dims, given->source ? given->source : "--shape");
         if (given->type) {
             value->type = *given->type;
             *b->overridden = true;
@@ -263,7 +267,7 @@ static int bind_batch_of(const struct binding *b, struct as_value *value, int ax
 
         if (s->value == AS_DIM_UNKNOWN &&
             (value == first || !s->name[0] || strcmp(s->name, symbol_at(first, at)) == 0))
-            return bind_symbol(b, s, b->options->batch);
+            return bind_symbol(b, s, b->options->batch, "--batch");
         return ASSAY_OK;
     }
     if (value == first || (value->type.dims[axis] == b->declared_batch && value->type.rank > 1))
@@ -417,15 +421,18 @@ static void give_defaults(const struct binding *b)
             if (s->value != AS_DIM_UNKNOWN || strchr(s->name, '+'))
                 continue;
             s->value = guess(value, axis);
-            s->by_default = true;
+            s->source = by_default;
         }
     }
     for (size_t i = 0; i < b->n_symbols; i++) {
         struct symbol *s = &b->symbols[i];
 
-        if (s->value == AS_DIM_UNKNOWN && !sum_of_symbols(b, s->name, &s->value)) {
+        if (s->value != AS_DIM_UNKNOWN)
+            continue;
+        s->source = "sum of others";
+        if (!sum_of_symbols(b, s->name, &s->value)) {
             s->value = s->axis == 0 ? 1 : 128;
-            s->by_default = true;
+            s->source = by_default;
         }
     }
 }
@@ -478,9 +485,13 @@ static int tell(const struct binding *b, struct as_bound_dims *bound)
     for (size_t i = 0; i < b->n_symbols; i++) {
         const struct symbol *s = &b->symbols[i];
 
-        bound->at[bound->n++] =
-            (struct as_bound_dim){s->name, s->input, s->axis, s->value, s->by_default};
-        if (!s->by_default)
+        bound->at[bound->n++] = (struct as_bound_dim){s->name,
+                                                      s->input,
+                                                      s->axis,
+                                                      s->value,
+                                                      s->source == by_default,
+                                                      s->source ? s->source : "open"};
+        if (s->source != by_default)
             continue;
         if (s->name[0])
             as_model_find(b->model, AS_FINDING_DEFAULT, NULL, NULL,
@@ -491,6 +502,8 @@ static int tell(const struct binding *b, struct as_bound_dims *bound)
                           "dimension %d of input '%.60s' was taken as %lld; give it with --shape",
                           s->axis, s->input, (long long)s->value);
     }
+    b->model->bound = bound->at;
+    b->model->n_bound = bound->n;
     return ASSAY_OK;
 }
 

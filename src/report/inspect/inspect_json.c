@@ -169,6 +169,24 @@ static void put_dims(struct as_json_writer *w, const struct as_inspection *in)
         as_json_kv_i64(w, "axis", dim->axis);
         put_opt(w, "value", dim->value >= 0, (uint64_t)dim->value);
         as_json_kv_bool(w, "default", dim->by_default);
+        as_json_kv_text(w, "source", dim->source);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+}
+
+static void put_phases(struct as_json_writer *w, const struct as_inspection *in)
+{
+    as_json_kv_array(w, "phases");
+    for (size_t i = 0; i < in->n_phases; i++) {
+        const struct as_inspect_phase *p = &in->phases[i];
+
+        as_json_object(w);
+        as_json_kv_text(w, "phase", as_inspect_phase_name(p));
+        as_json_kv_u64(w, "tokens", p->tokens);
+        as_json_kv_u64(w, "past_tokens", p->past);
+        AS_JSON_FIELDS(w, p, macs, flops, bytes_moved, cache_bytes);
+        as_json_kv_bool(w, "counts_complete", p->complete);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -549,6 +567,7 @@ int as_inspect_json(const struct as_inspect_report *report, struct as_out *out,
     as_json_kv_text(&w, "convention", AS_COST_CONVENTION);
     put_model(&w, in);
     put_dims(&w, in);
+    put_phases(&w, in);
     put_values(&w, "inputs", main, main->inputs, main->n_inputs);
     put_values(&w, "outputs", main, main->outputs, main->n_outputs);
     rc = put_groups(&w, report, err);

@@ -7,6 +7,7 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
+#include "measure/inputs/open_sizes.h"
 #include "report/inspect/inspect_report.h"
 
 const char *as_inspect_section_at(size_t i)
@@ -156,6 +157,40 @@ static void put_memory_line(const struct as_inspection *in, struct as_page *page
                  rate[0] ? rate : "-");
 }
 
+/* What open dimensions were taken as, and who said so. */
+static void put_sizes(const struct as_inspection *in, struct as_page *page)
+{
+    struct as_open_size *sizes;
+    char text[800];
+    size_t n;
+
+    if (as_open_sizes_list(&sizes, &n, in->model, &page->arena, NULL) < 0) {
+        page->nomem = true;
+        return;
+    }
+    if (as_open_sizes_text(text, sizeof text, sizes, n, NULL))
+        as_page_pair(page, AS_STYLE_NONE, "sizes", "%s", as_page_name(page, text));
+}
+
+static void put_phases(const struct as_inspection *in, struct as_page *page)
+{
+    for (size_t i = 0; i < in->n_phases; i++) {
+        const struct as_inspect_phase *p = &in->phases[i];
+        char macs[AS_TEXT_HUMAN], moved[AS_TEXT_HUMAN], cache[AS_TEXT_HUMAN], past[48] = "";
+
+        as_text_si(macs, (double)p->macs, "MAC");
+        as_text_bytes(moved, (double)p->bytes_moved);
+        as_text_bytes(cache, (double)p->cache_bytes);
+        if (p->past)
+            (void)snprintf(past, sizeof past, " with %llu in the cache",
+                           (unsigned long long)p->past);
+        as_page_pair(page, AS_STYLE_NONE, as_inspect_phase_name(p),
+                     "%llu token%s%s: %s%s, %s read and written, leaves a cache of %s",
+                     (unsigned long long)p->tokens, p->tokens == 1 ? "" : "s", past,
+                     p->complete ? "" : "at least ", macs, moved, cache);
+    }
+}
+
 static void put_bounds(const struct as_inspection *in, struct as_page *page)
 {
     char time[AS_TEXT_HUMAN];
@@ -212,6 +247,8 @@ int as_inspect_summary(const struct as_inspect_report *report, struct as_page *p
     put_parameters_line(in, page);
     put_compute_lines(in, page);
     put_memory_line(in, page);
+    put_sizes(in, page);
+    put_phases(in, page);
     put_bounds(in, page);
     put_fit(in, page);
     if (in->model->has_graph)

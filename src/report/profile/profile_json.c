@@ -50,6 +50,7 @@ static const struct as_json_field model_fields[] = {
     AS_FIELD_IF(D, "batch", model.batch, batch_known),
     AS_FIELD_KEY(D, "batch_reason", model.batch_why, NULL, "why the batch is unknown"),
     AS_FIELD_KEY_VALUES(D, "assumed", model.assumed, model.n_assumed, SIZE_MAX),
+    AS_FIELD_KEY_LIST(D, "sizes", model.sizes, model.n_sizes, &as_open_size_shape, SIZE_MAX),
     AS_FIELD_LIST(D, inputs, n_inputs, &input_shape, SIZE_MAX),
 };
 static const struct as_json_shape model_shape = AS_SHAPE(D, model_fields);

@@ -24,7 +24,7 @@ enum { MAX_ASSUMED = 4 };
 static void put_title(const struct as_profile *p, struct as_page *page)
 {
     char params[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], macs[AS_TEXT_HUMAN], flops[AS_TEXT_HUMAN];
-    char batch[48], text[AS_PHASE_HEADING];
+    char batch[48], text[AS_PHASE_HEADING], sizes[600];
     const char *phase = as_profile_phase_name(p, text, sizeof text);
 
     as_text_si(params, (double)p->data->model.parameters, NULL);
@@ -39,6 +39,10 @@ static void put_title(const struct as_profile *p, struct as_page *page)
                        (unsigned long long)p->data->model.batch);
     as_page_line(page, AS_STYLE_DIM, "%s parameters (%s), %s%s, %s per inference%s", params, bytes,
                  p->data->model.complete ? "" : "at least ", macs, flops, batch);
+    /* Those by default have a line each, with the option that changes them. */
+    if (as_open_sizes_text(sizes, sizeof sizes, p->data->model.sizes, p->data->model.n_sizes,
+                           "default"))
+        as_page_line(page, AS_STYLE_DIM, "sizes: %s", as_page_name(page, sizes));
     if (phase)
         as_page_line(page, AS_STYLE_DIM, "metrics of a %s%s", phase,
                      p->decode ? "; of decoding see below" : "");

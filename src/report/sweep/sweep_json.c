@@ -170,7 +170,13 @@ static const char *verdict_text(const void *object)
     return as_bound_name(((const SWEEP *)object)->verdict);
 }
 
+static const struct as_json_field run_fields[] = {
+    AS_FIELD_LIST(struct as_sweep_run, sizes, n_sizes, &as_open_size_shape, SIZE_MAX),
+};
+static const struct as_json_shape run_shape = AS_SHAPE(struct as_sweep_run, run_fields);
+
 static const struct as_json_field sweep_fields[] = {
+    AS_FIELD_INLINE(SWEEP, run, &run_shape),
     AS_FIELD_LIST(SWEEP, rows, n_rows, &as_sweep_row_shape, SIZE_MAX),
     AS_FIELD_PART("scaling", &scaling_shape),
     AS_FIELD_IF(SWEEP, "knee_row", knee, has_knee),

@@ -166,7 +166,7 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
     const struct as_sweep *s = report->sweep;
     size_t n_axes = s->run->options->n_axes;
     struct as_table_column columns[AS_SWEEP_AXES + AS_COUNT_OF(figures)];
-    char isa[AS_ISA_TEXT];
+    char isa[AS_ISA_TEXT], sizes[600];
     struct as_table t;
     struct as_page page;
 
@@ -174,6 +174,8 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
     page.wide = report->wide;
     as_page_title(&page, report->model);
     as_page_line(&page, AS_STYLE_DIM, "kernels %s", as_isa_text(isa, &report->isa));
+    if (as_open_sizes_text(sizes, sizeof sizes, s->run->sizes, s->run->n_sizes, NULL))
+        as_page_line(&page, AS_STYLE_DIM, "sizes: %s", as_page_name(&page, sizes));
     for (size_t i = 0; i < n_axes; i++)
         columns[i] = (struct as_table_column){.title = s->run->options->axes[i].name,
                                               .align = AS_ALIGN_RIGHT};
