@@ -118,5 +118,6 @@ void as_inspect_recommend(struct as_inspection *in)
     find_ties(in);
     find_recompute(in);
     find_quantization(in);
+    as_inspect_recommend_more(in);
     as_findings_rank(in->recommendations, in->n_recommendations);
 }

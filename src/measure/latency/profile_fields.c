@@ -15,6 +15,7 @@ static const struct as_json_field step_fields[] = {
     AS_FIELD(struct as_profile_step, fused),
     AS_FIELD(struct as_profile_step, layout),
     AS_FIELD(struct as_profile_step, input_dtype),
+    AS_FIELD_LATER(struct as_profile_step, why),
     AS_FIELD_VALUES(struct as_profile_step, nodes, n_nodes, MAX_LIST),
     AS_FIELD(struct as_profile_step, index),
     AS_FIELD(struct as_profile_step, is_reorder),
@@ -32,6 +33,19 @@ static const struct as_json_field step_fields[] = {
     AS_FIELD_VALUES(struct as_profile_step, self_ns, n_inferences, AS_PROFILE_MAX_RUNS),
 };
 static const struct as_json_shape step_shape = AS_SHAPE(struct as_profile_step, step_fields);
+
+static const char *const structure_name[] = {
+#define X(name, rule) rule,
+    AS_STRUCTURES(X)
+#undef X
+};
+static const struct as_json_field structure_fields[] = {
+    AS_FIELD_NAMED(struct as_structure, kind, structure_name),
+    AS_FIELD(struct as_structure, n_places),
+    AS_FIELD(struct as_structure, example),
+    AS_FIELD_VALUES(struct as_structure, nodes, n_nodes, AS_MAX_NODES),
+};
+static const struct as_json_shape structure_shape = AS_SHAPE(struct as_structure, structure_fields);
 
 static const struct as_json_field run_fields[] = {
     AS_FIELD_HELP(struct as_profiled_run, run_ns, "ns", "a profiled inference"),
@@ -59,6 +73,8 @@ static const struct as_json_field subject_fields[] = {
     AS_FIELD(struct as_profile_subject, complete),
     AS_FIELD(struct as_profile_subject, batch),
     AS_FIELD_LATER(struct as_profile_subject, batch_why),
+    AS_FIELD_LATER(struct as_profile_subject, fixed_why),
+    AS_FIELD_LATER(struct as_profile_subject, recomputed),
     AS_FIELD_VALUES_LATER(struct as_profile_subject, assumed, n_assumed, MAX_LIST),
     AS_FIELD(struct as_profile_subject, tokens),
 };
@@ -220,6 +236,9 @@ void as_profile_data_put(const struct as_profile_data *d, struct as_run_maker *m
     put_samples(&d->latency, maker);
     as_run_maker_rows(maker, "profiled_runs", &profiled_run_shape, d->runs, d->n_runs);
     as_run_maker_rows(maker, "steps", &step_shape, d->steps, d->n_steps);
+    as_run_maker_rows(maker, "structures", &structure_shape, d->structures, d->n_structures);
+    if (d->trial.tried)
+        as_run_maker_put(maker, "thread_trial", &as_thread_trial_shape, &d->trial);
 }
 
 static int lost_rows(const struct as_run *run, const char *table, struct assay_error *err)
@@ -296,6 +315,11 @@ static int check(const struct as_profile_data *d, const struct as_run *run, stru
         good = d->runs[i].run_ns > 0;
     for (size_t i = 0; i < d->n_inputs && good; i++)
         good = d->inputs[i].name && d->inputs[i].dtype;
+    for (size_t i = 0; i < d->n_structures && good; i++) {
+        good = d->structures[i].example != NULL && d->structures[i].n_places > 0;
+        for (size_t k = 0; k < d->structures[i].n_nodes && good; k++)
+            good = d->structures[i].nodes[k] != NULL;
+    }
     if (good)
         return ASSAY_OK;
     return as_fail(err, ASSAY_ERR_FORMAT, "%s: the parts of its profile do not fit together",
@@ -354,6 +378,11 @@ int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct as
                              &d->runs, &d->n_runs, err);
     if (rc == ASSAY_OK)
         rc = as_run_get_rows(run, "steps", &step_shape, MAX_STEPS, &d->steps, &d->n_steps, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get_rows(run, "structures", &structure_shape, AS_STRUCTURE_COUNT,
+                             &d->structures, &d->n_structures, err);
+    if (rc == ASSAY_OK && as_run_has(run, "thread_trial"))
+        rc = as_run_get(run, "thread_trial", &as_thread_trial_shape, &d->trial, err);
     if (rc == ASSAY_OK && (d->n_runs != n_runs || d->n_steps != n_steps))
         rc = lost_rows(run, d->n_runs != n_runs ? "profiled_runs" : "steps", err);
     if (rc == ASSAY_OK)

@@ -11,6 +11,7 @@ struct document {
     const struct as_profile *profile;
     const struct as_profile_data *data;
     const struct as_token_run *tokens;
+    const struct as_thread_trial *trial;
     const struct as_profile_layer *layers; /* in the order asked for */
     size_t n_layers;
 };
@@ -172,7 +173,8 @@ PERCENTILE(p99, AS_SUMMARY_P99)
 static const struct as_json_field earlier_fields[] = {
     AS_FIELD_KEY(D, "runs", latency.n_earlier, NULL, NULL),
     AS_FIELD_KEY(D, "spread_share", latency.earlier_spread, "fraction", NULL),
-    AS_FIELD_KEY(D, "widened_interval", latency.widened, NULL, NULL),
+    AS_FIELD_KEY(D, "between_low_ns", latency.between_low_ns, "ns", NULL),
+    AS_FIELD_KEY(D, "between_high_ns", latency.between_high_ns, "ns", NULL),
 };
 static const struct as_json_shape earlier_shape = AS_SHAPE(D, earlier_fields);
 
@@ -516,6 +518,10 @@ static const struct as_json_field summary_fields[] = {
     SHARE("reorder_share", reorder_share),
     SHARE("plain_kernel_share", plain_share),
     AS_FIELD_KEY(P, "layers_cover_share", covered_share, "fraction", "of a profiled inference"),
+    AS_FIELD_KEY(P, "profiled_pass_ratio", pass_ratio, "ratio",
+                 "p50 of the pass with times of layers over that of the timing pass"),
+    AS_FIELD_KEY(P, "profiled_pass_differs", pass_differs, NULL,
+                 "by more than their 95 % CIs, or by 5 % where one of them has none"),
     AS_FIELD_WORDS("slowest_layer", slowest_text, NULL),
 };
 static const struct as_json_shape summary_shape = AS_SHAPE(P, summary_fields);
@@ -619,6 +625,7 @@ static const struct as_json_field document_fields[] = {
     AS_FIELD_LIST(struct document, layers, n_layers, &as_profile_layer_shape, SIZE_MAX),
     AS_FIELD_INLINE(struct document, profile, &recommendations_shape),
     AS_FIELD_BEHIND(struct document, "profiling_cost", data, &cost_shape),
+    AS_FIELD_BEHIND(struct document, "thread_trial", trial, &as_thread_trial_shape),
 };
 const struct as_json_shape as_profile_document_shape = AS_SHAPE(struct document, document_fields);
 
@@ -632,6 +639,7 @@ int as_profile_json(const struct as_profile_report *report, struct as_json_write
                          .profile = p,
                          .data = p->data,
                          .tokens = p->data->has_tokens ? &p->data->tokens : NULL,
+                         .trial = p->data->trial.tried ? &p->data->trial : NULL,
                          .layers = layers};
 
     if (!order || !layers) {
