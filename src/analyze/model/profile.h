@@ -96,7 +96,7 @@ const char *as_profile_sort_at(size_t i);
 /* Places in `layers` in that order, in the profile's memory; NULL: no memory. */
 uint32_t *as_profile_order(struct as_profile *profile, unsigned sort);
 
-/* The rules of recommendations: analyze/model/recommend.c. */
+/* The rules of recommendations: analyze/recommend. */
 void as_profile_recommend(struct as_profile *profile);
 
 #endif

@@ -1,9 +1,9 @@
-/* analyze/model/recommend_graph.c - recommendations about nodes that cost time and compute nothing:
- * copies between layouts, Transposes, Casts, batch norms, tables that are looked up. */
+/* analyze/recommend/recommend_graph.c - recommendations about nodes that cost time and compute
+ * nothing: copies between layouts, Transposes, Casts, batch norms, tables that are looked up. */
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/model/recommend_internal.h"
+#include "analyze/recommend/recommend_internal.h"
 #include "base/hash_map.h"
 
 /* The slowest layer of an operator and the share of all of them; NULL: there is none. */

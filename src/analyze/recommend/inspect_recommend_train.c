@@ -1,4 +1,4 @@
-/* analyze/model/inspect_recommend_train.c - what the graph and the memory of a training step
+/* analyze/recommend/inspect_recommend_train.c - what the graph and the memory of a training step
  * suggest, before anything runs. */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* analyze/model/recommend_internal.h - what the files of rules share. A rule looks at a profile and
- * adds a recommendation, or nothing. */
-#ifndef AS_ANALYZE_MODEL_RECOMMEND_INTERNAL_H
-#define AS_ANALYZE_MODEL_RECOMMEND_INTERNAL_H
+/* analyze/recommend/recommend_internal.h - what the files of rules share. A rule looks at a profile
+ * and adds a recommendation, or nothing. */
+#ifndef AS_ANALYZE_RECOMMEND_RECOMMEND_INTERNAL_H
+#define AS_ANALYZE_RECOMMEND_RECOMMEND_INTERNAL_H
 
 #include <string.h>
 

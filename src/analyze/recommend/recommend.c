@@ -1,11 +1,11 @@
-/* analyze/model/recommend.c - what to do next about a model, each with the metrics behind it: the
- * best first, few of them, and none whose gain is not worth the work. */
+/* analyze/recommend/recommend.c - what to do next about a model, each with the metrics behind it:
+ * the best first, few of them, and none whose gain is not worth the work. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "analyze/model/recommend_internal.h"
 #include "analyze/model/steadiness.h"
+#include "analyze/recommend/recommend_internal.h"
 
 #define LEAST_GAIN 0.01
 

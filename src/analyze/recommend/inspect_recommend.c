@@ -1,4 +1,4 @@
-/* analyze/model/inspect_recommend.c - what the structure of a model suggests, before it runs:
+/* analyze/recommend/inspect_recommend.c - what the structure of a model suggests, before it runs:
  * weights stored twice, tokens computed again, layers worth quantizing. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* analyze/model/recommend_time.c - recommendations that follow from the time of layers, held
+/* analyze/recommend/recommend_time.c - recommendations that follow from the time of layers, held
  * against the roofline and against other numbers of threads. */
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/model/recommend_internal.h"
+#include "analyze/recommend/recommend_internal.h"
 
 #define WORTH_THREADS 0.1
 #define SPLIT_NS      20000 /* a call this short gains nothing: handing work over takes microseconds */
