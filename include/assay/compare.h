@@ -91,9 +91,10 @@ ASSAY_API const char *assay_difference_name(enum assay_difference difference);
 
 /* How sure a speedup is. Of a layer with 9 samples or more on either side the calls are compared
  * by their ranks (Mann and Whitney's test, as `assay diff` does), and the interval is of the ratio
- * of typical calls. Otherwise, and of whole backends, it is Welch's interval for the ratio of two
- * means, on the logarithm, in which a single late call hides a difference. Holds for calls that do
- * not depend on each other; those of one run mostly do, and then it is too narrow. */
+ * of typical calls. So are whole backends when all their layers have equally many samples: the k-th
+ * of each are then the k-th iteration. Otherwise it is Welch's interval for the ratio of two means,
+ * on the logarithm, in which a single late call hides a difference. Holds for calls that do not
+ * depend on each other; those of one run mostly do, and then it is too narrow. */
 struct assay_speedup_test {
     enum assay_difference difference; /* at 95 % */
     double low, high;                 /* 95 % interval of the speedup; NaN: unknown */

@@ -23,7 +23,7 @@ struct assay_finding {
     const char *evidence; /* the metrics behind it */
     const char *action;   /* what to do; NULL: nothing */
     double severity;      /* 0 to 100 */
-    double expected_gain; /* fraction of the whole time that could be saved, an upper bound; NaN:
+    double expected_gain; /* fraction of the whole time that following it is expected to save; NaN:
                              unknown */
     enum assay_confidence confidence;
 };

@@ -14,7 +14,7 @@ static const struct as_json_field fields[] = {
     AS_FIELD_HELP(struct assay_finding, severity, "0..100", "how much it matters"),
     AS_FIELD_NAMED(struct assay_finding, confidence, confidence_name),
     AS_FIELD_HELP(struct assay_finding, expected_gain, "fraction",
-                  "upper bound of the time that could be saved"),
+                  "fraction of the time that following it is expected to save"),
     AS_FIELD_HELP(struct assay_finding, finding, NULL, "what was found"),
     AS_FIELD_HELP(struct assay_finding, evidence, NULL, "the metrics behind it"),
     AS_FIELD_HELP(struct assay_finding, action, NULL, "what to do"),

@@ -116,6 +116,8 @@ struct work {
     struct as_profile_options options;
     struct as_state_pairs pairs;
     struct as_profile_run *run;
+    struct as_thread_trial trial; /* of fewer threads; of `auto` the one that was chosen by */
+    char fixed_why[sizeof((struct assay_error *)0)->msg]; /* "": another batch can be run */
     struct as_token_run tokens;
     bool has_tokens;
     struct assay_error no_tokens;
@@ -245,6 +247,47 @@ static void warn(const struct work *w)
                             fitness.findings[i].evidence);
 }
 
+/* --threads auto: as many as run this model fastest. */
+static int choose_threads(struct work *w, struct assay_error *err)
+{
+    unsigned most = w->options.engine.threads;
+    int rc;
+
+    if (!w->run_options.threads_auto || as_interrupted())
+        return ASSAY_OK;
+    as_progress_show(&w->progress, "trying numbers of threads", AS_UNKNOWN);
+    rc = as_thread_trial_best(&w->trial, w->line->operand[0], &w->options, most, err);
+    as_progress_end(&w->progress);
+    if (rc == ASSAY_OK)
+        w->options.engine.threads = w->trial.threads;
+    return rc;
+}
+
+/* What recommendations want to know and the measurement alone does not show: whether one thread is
+ * faster where layers are short, and whether the model can be run with another batch. */
+static int try_settings(struct work *w, struct assay_error *err)
+{
+    struct as_infer_options infer = w->options.engine.infer;
+    struct as_model *model = NULL;
+    struct assay_error why = {0};
+    int rc = ASSAY_OK;
+
+    if (as_interrupted())
+        return ASSAY_OK;
+    if (!w->trial.tried && !w->run_options.threads_auto && as_thread_trial_is_worth(w->run))
+        rc = as_thread_trial_run(&w->trial, w->line->operand[0], &w->options, 1,
+                                 w->options.engine.threads, err);
+    /* Shapes that the user gives fix the batch, whatever the file does. */
+    if (rc < 0 || w->data.model.batch_why || infer.n_inputs > 0 || w->options.inputs.n_files > 0)
+        return rc;
+    infer.batch = (int64_t)(2 * w->data.model.batch);
+    if (as_model_open(&model, w->line->operand[0], &why) < 0 ||
+        as_infer_shapes(model, &infer, NULL, &why) < 0)
+        (void)snprintf(w->fixed_why, sizeof w->fixed_why, "%s", why.msg);
+    as_model_free(model);
+    return rc;
+}
+
 static int measure(struct work *w, struct assay_error *err)
 {
     int rc;
@@ -252,13 +295,18 @@ static int measure(struct work *w, struct assay_error *err)
     if (as_interrupted())
         return as_fail(err, ASSAY_ERR_STATE, AS_STOPPED_BEFORE_FIRST);
     w->progress.wanted = as_progress_wanted(w->line);
+    rc = choose_threads(w, err);
+    if (rc < 0)
+        return rc;
+    find_earlier(w);
     rc = as_profile_run_new(&w->run, w->model, &w->options, err);
     as_progress_end(&w->progress);
     if (rc < 0)
         return rc;
     if (!as_opt_given(w->line, "no-history") && !as_interrupted())
         as_earlier_runs_add(&w->earlier, w->run->latency.figures.summary.median);
-    return as_profile_data_init(&w->data, w->run, w->model, &w->arena, err);
+    rc = as_profile_data_init(&w->data, w->run, w->model, &w->arena, err);
+    return rc < 0 ? rc : try_settings(w, err);
 }
 
 /* A text model or one with a state, as it is used: in a model of its own, since shapes grow. */
@@ -352,6 +400,7 @@ static int measure_decode(struct work *w, struct assay_error *err)
     if (rc < 0 || !phase.has_cache || as_interrupted() || w->options.no_profile)
         return rc;
     w->data.model.past = (uint64_t)phase.past;
+    w->data.model.recomputed = 0; /* earlier tokens come from the cache */
     if (phase.tokens == 1 && phase.past > 0)
         return ASSAY_OK; /* the profile is of that phase */
     past = phase.tokens > 1 ? phase.past + phase.tokens : walked;
@@ -431,6 +480,8 @@ static int save(struct work *w, struct assay_error *err)
     d->has_peaks = w->has_peaks;
     d->peaks = w->peaks.peaks;
     d->why_no_peaks = w->has_peaks ? NULL : w->no_peaks.msg;
+    d->trial = w->trial;
+    d->model.fixed_why = w->fixed_why[0] ? w->fixed_why : NULL;
     d->has_tokens = w->has_tokens;
     d->tokens = w->tokens;
     d->why_no_tokens = w->no_tokens.code ? w->no_tokens.msg : NULL;
@@ -484,7 +535,6 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
     if (rc == ASSAY_OK) {
         as_interrupt_watch();
         find_peaks(w);
-        find_earlier(w);
         warn(w);
         rc = measure(w, err);
         if (rc == ASSAY_ERR_FORMAT || rc == ASSAY_ERR_UNSUPPORTED || rc == ASSAY_ERR_LIMIT)

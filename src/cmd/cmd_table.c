@@ -9,6 +9,7 @@
     X(inspect)                                                                                     \
     X(profile)                                                                                     \
     X(sweep)                                                                                       \
+    X(tune)                                                                                        \
     X(run)                                                                                         \
     X(report)                                                                                      \
     X(diff)                                                                                        \

@@ -403,6 +403,7 @@ void as_engine_step(const struct as_engine *engine, size_t i, struct as_step_inf
                                   .sources = step->sources,
                                   .n_sources = step->n_sources,
                                   .kernel = step->impl,
+                                  .why = step->why,
                                   .in_body = step->graph != p->plans[0].graph,
                                   .is_reorder = step->kind == AS_STEP_REORDER,
                                   .is_view = step->kind == AS_STEP_VIEW};

@@ -43,6 +43,8 @@ struct as_step_info {
     const char *op;     /* "Conv", "Reorder" */
     const char *kernel; /* "plain C", "jit:avx512_core" */
     const char *fused;  /* "+Relu+Add"; "" without */
+    const char *why;    /* of a reorder: what needs it; of a GEMM or convolution between quantized
+                           tensors: why it runs in f32; else NULL */
     const struct as_graph *graph;
     const struct as_node *node;           /* NULL for a reorder */
     const struct as_node *const *sources; /* every node of the file whose work is done here */

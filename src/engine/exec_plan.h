@@ -73,8 +73,10 @@ struct as_step {
     const struct as_provider *provider; /* NULL: plain C */
     void *state;                        /* the provider's */
     const char *impl;                   /* which kernel of the library, or "plain C" */
-    uint32_t index;                     /* among all steps of the program: for samples */
-    uint32_t *drops;                    /* slots that nobody needs after it */
+    const char *why; /* of a reorder: what needs it; of a GEMM or convolution between quantized
+                        tensors: why it runs in f32; else NULL */
+    uint32_t index;  /* among all steps of the program: for samples */
+    uint32_t *drops; /* slots that nobody needs after it */
     uint32_t n_drops;
     const struct as_val **ins; /* for kernels: the slots' values; NULL where left out */
     struct as_val **outs;

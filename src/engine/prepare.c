@@ -23,6 +23,19 @@ static bool same_layout(const struct as_exec_plan *p, const struct as_layout *a,
     return p->has_library && as_provider_onednn.same(a, b);
 }
 
+/* For whom a tensor is copied into another layout. */
+static const char *who_needs(struct as_exec_plan *p, const struct as_step *user,
+                             const struct as_layout *layout)
+{
+    char text[160] = "an output of the model is in the plain layout";
+
+    if (user->node)
+        (void)snprintf(text, sizeof text, "%.30s '%.80s' reads %s", as_op_name(user->op),
+                       as_node_label(user->graph, user->node),
+                       layout ? "a blocked layout" : "the plain layout");
+    return as_arena_text(&p->arena, text, strlen(text));
+}
+
 uint32_t as_exec_plan_reorder(struct as_exec_plan *p, struct as_plan *plan,
                               const struct as_step *user, uint32_t id,
                               const struct as_layout *layout, struct assay_error *err)
@@ -62,6 +75,11 @@ uint32_t as_exec_plan_reorder(struct as_exec_plan *p, struct as_plan *plan,
     step->out[0] = made;
     step->provider = &as_provider_onednn;
     step->impl = "reorder";
+    step->why = who_needs(p, user, layout);
+    if (!step->why) {
+        as_fail_nomem(err);
+        return AS_NONE;
+    }
     if (as_provider_onednn.prepare_reorder(p, step, err) < 0)
         return AS_NONE;
     return made;

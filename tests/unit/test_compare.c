@@ -546,9 +546,54 @@ static void layers_are_added_one_by_one(void **state)
     assert_int_equal(r->backends[1].sure_wins, 5);
 }
 
+/* Twenty iterations of two layers; the third is held up on the faster backend. */
+static void add_iterations(struct assay_compare *c, const char *name, double seconds, double late)
+{
+    static const char *const layers[] = {"conv", "fc"};
+    double samples[20];
+
+    for (size_t l = 0; l < 2; l++) {
+        for (size_t i = 0; i < 20; i++)
+            samples[i] = seconds * (1 + 0.001 * (double)(i % 7));
+        samples[2] += l == 0 ? late : 0;
+        assert_int_equal(assay_compare_layer(c, name, layers[l], samples, 20), ASSAY_OK);
+    }
+}
+
+/* 1.6x that Welch's test does not see for the one late iteration: 0.010 against 0.016. */
+static void one_late_iteration_hides_no_difference_of_whole_backends(void **state)
+{
+    struct assay_compare *c = *state;
+    const struct assay_comparison *r;
+
+    add_iterations(c, "slow", 0.016, 0);
+    add_iterations(c, "fast", 0.010, 0.100);
+    r = run(c);
+    assert_string_equal(r->summary.fastest_backend, "fast");
+    assert_int_equal(r->summary.test.difference, ASSAY_DIFFERENCE_SHOWN);
+    assert_true(r->summary.test.low > 1.59 && r->summary.test.high < 1.61);
+    assert_true(isnan(r->summary.test.degrees));
+}
+
+/* With a whole second of delay the total says the opposite of nearly all iterations. */
+static void a_total_that_one_iteration_decides_is_not_recommended(void **state)
+{
+    struct assay_compare *c = *state;
+    const struct assay_comparison *r;
+
+    add_iterations(c, "slow", 0.016, 0);
+    add_iterations(c, "fast", 0.010, 1);
+    r = run(c);
+    assert_string_equal(r->summary.fastest_backend, "slow");
+    assert_int_equal(r->summary.test.difference, ASSAY_DIFFERENCE_NONE);
+    assert_non_null(strstr(r->summary.recommendation, "single slow calls decide"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(one_late_iteration_hides_no_difference_of_whole_backends),
+        CASE(a_total_that_one_iteration_decides_is_not_recommended),
         CASE(fewer_than_two_are_an_error_that_names_what_there_is),
         CASE(equal_backends_have_no_winner),
         CASE(a_layer_has_the_documented_figures),

@@ -27,9 +27,8 @@ static void steady_work_is_measured_exactly(void **state)
     assert_near(run.timer_cost_ns, 20, 0);
     assert_near(run.timer_resolution_ns, 20, 0);
     assert_near(run.figures.summary.median, 1e6, 0); /* without the timer's cost */
-    assert_near(run.figures.median.interval.low, 1e6 / (1 + AS_LATENCY_FLOOR), 1e-12);
-    assert_near(run.figures.median.interval.high, 1e6 * (1 + AS_LATENCY_FLOOR), 1e-12);
-    assert_true(run.floored);
+    assert_near(run.figures.median.interval.low, 1e6, 0);
+    assert_near(run.figures.median.interval.high, 1e6, 0);
     assert_true(run.warm_up.steady && run.steady);
     assert_true(run.warm_up.runs >= AS_LATENCY_WARMUP_RUNS);
     assert_near(as_latency_throughput(&run, 8), 8000, 1e-12);
@@ -227,7 +226,7 @@ static void the_interval_holds_also_when_it_decides_the_end(void **state)
         for (uint64_t seed = 0; seed < REPEATS; seed++) {
             struct fake_work w = {.clock_ns = 20, .call_ns = 1e6, .memory = memory[m]};
             struct as_interference_source source = fake_source(&w);
-            struct as_latency_options o = {.source = &source, .time_s = 2, .no_floor = true};
+            struct as_latency_options o = {.source = &source, .time_s = 2};
             struct as_latency_run run;
 
             as_rng_seed(&w.rng, seed);

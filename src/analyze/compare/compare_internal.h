@@ -6,6 +6,7 @@
 #include <assay/compare.h>
 
 #include "base/arena.h"
+#include "base/error.h"
 
 #define AS_COMPARE_LEVEL 0.95  /* of intervals and verdicts */
 #define AS_COMPARE_TIE   1.001 /* a speedup below it has no winner */
@@ -83,5 +84,11 @@ struct as_mean_estimate;
 /* The speedup of one over the other and how sure it is. */
 void as_compare_test(struct assay_speedup_test *out, const struct as_mean_estimate *slow,
                      const struct as_mean_estimate *fast);
+
+/* The same by the ranks of calls, as `assay diff` compares runs: a call that the machine held up
+ * counts as one late call, however late it was. Logarithms of times. */
+AS_MUST_USE int as_compare_test_ranks(struct assay_speedup_test *out, const double *fast_logs,
+                                      size_t n_fast, const double *slow_logs, size_t n_slow,
+                                      struct assay_error *err);
 
 #endif

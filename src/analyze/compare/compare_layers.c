@@ -187,19 +187,16 @@ static bool has_samples(const struct as_compare_cell *cell)
     return cell->log_samples && cell->n_samples >= AS_RANK_TEST_FEW;
 }
 
-/* By the ranks of the calls, as `assay diff` compares runs: a call that the machine held up counts
- * as one late call, however late it was. */
-static int test_by_ranks(struct assay_speedup_test *out, const struct as_compare_cell *fast,
-                         const struct as_compare_cell *slow, struct assay_error *err)
+int as_compare_test_ranks(struct assay_speedup_test *out, const double *fast_logs, size_t n_fast,
+                          const double *slow_logs, size_t n_slow, struct assay_error *err)
 {
     struct as_rank_test test = {0};
     struct as_interval shift = {0};
-    int rc = as_rank_test(&test, fast->log_samples, fast->n_samples, slow->log_samples,
-                          slow->n_samples, err);
+    int rc = as_rank_test(&test, fast_logs, n_fast, slow_logs, n_slow, err);
 
     if (rc == ASSAY_OK)
-        rc = as_rank_shift_interval(&shift, fast->log_samples, fast->n_samples, slow->log_samples,
-                                    slow->n_samples, AS_COMPARE_LEVEL, err);
+        rc = as_rank_shift_interval(&shift, fast_logs, n_fast, slow_logs, n_slow, AS_COMPARE_LEVEL,
+                                    err);
     if (rc < 0)
         return rc;
     out->low = exp(shift.low);
@@ -220,7 +217,8 @@ static int judge(struct assay_layer_comparison *out, const struct as_compare_cel
     out->speedup = fast->mean > 0 ? slow->mean / fast->mean : 1;
     out->time_difference_ms = (slow->mean - fast->mean) * 1000;
     if (has_samples(fast) && has_samples(slow))
-        return test_by_ranks(&out->test, fast, slow, err);
+        return as_compare_test_ranks(&out->test, fast->log_samples, fast->n_samples,
+                                     slow->log_samples, slow->n_samples, err);
     as_mean_estimate_add(&fast_mean, 1, fast->mean, fast->std, fast->calls);
     as_mean_estimate_add(&slow_mean, 1, slow->mean, slow->std, slow->calls);
     as_compare_test(&out->test, &slow_mean, &fast_mean);

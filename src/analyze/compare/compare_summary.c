@@ -7,6 +7,7 @@
 #include "analyze/compare/compare_internal.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "stats/inference/rank_test.h"
 #include "stats/inference/welch.h"
 
 const char *assay_difference_name(enum assay_difference difference)
@@ -136,11 +137,62 @@ static size_t known_times(const struct assay_backend_total *totals, size_t n, bo
     return known;
 }
 
-static void find_overall(struct assay_comparison_summary *out, const struct as_compare_join *join,
-                         const struct assay_backend_total *totals)
+/* The times of whole iterations, as logarithms: where every layer has a sample of each. `logs`
+ * NULL: they are not known; negative: no memory. */
+static int iterations(double **logs, size_t *n, const struct as_compare_backend *backend,
+                      struct as_arena *arena, struct assay_error *err)
+{
+    *n = backend->n_layers ? backend->layers[0].n_samples : 0;
+    *logs = NULL;
+    for (size_t i = 0; i < backend->n_layers; i++)
+        if (!backend->layers[i].log_samples || backend->layers[i].n_samples != *n)
+            return ASSAY_OK;
+    if (*n < AS_RANK_TEST_FEW)
+        return ASSAY_OK;
+    *logs = as_arena_zero(arena, *n, sizeof **logs);
+    if (!*logs)
+        return as_fail_nomem(err);
+    for (size_t k = 0; k < *n; k++) {
+        double sum = 0;
+
+        for (size_t i = 0; i < backend->n_layers; i++)
+            sum += exp(backend->layers[i].log_samples[k]);
+        (*logs)[k] = log(sum);
+    }
+    return ASSAY_OK;
+}
+
+/* By ranks where both are known iteration by iteration and ran the same; else by means. */
+static int test_overall(struct assay_comparison_summary *out, const struct as_compare_join *join,
+                        size_t fast, size_t slow, struct as_arena *arena, struct assay_error *err)
 {
     struct as_mean_estimate fast_sum, slow_sum;
+    double *fast_logs = NULL, *slow_logs = NULL;
+    size_t n_fast = 0, n_slow = 0;
+    int rc = ASSAY_OK;
+
+    if (!out->why_unequal && join->backends[fast]->total_is_sum &&
+        join->backends[slow]->total_is_sum) {
+        rc = iterations(&fast_logs, &n_fast, join->backends[fast], arena, err);
+        if (rc == ASSAY_OK)
+            rc = iterations(&slow_logs, &n_slow, join->backends[slow], arena, err);
+    }
+    if (rc < 0)
+        return rc;
+    if (fast_logs && slow_logs)
+        return as_compare_test_ranks(&out->test, fast_logs, n_fast, slow_logs, n_slow, err);
+    fast_sum = out->normalized ? normalized(join, fast) : unchanged(join->backends[fast]);
+    slow_sum = out->normalized ? normalized(join, slow) : unchanged(join->backends[slow]);
+    as_compare_test(&out->test, &slow_sum, &fast_sum);
+    return ASSAY_OK;
+}
+
+static int find_overall(struct assay_comparison_summary *out, const struct as_compare_join *join,
+                        const struct assay_backend_total *totals, struct as_arena *arena,
+                        struct assay_error *err)
+{
     size_t fast = join->n_backends, slow = join->n_backends;
+    int rc;
 
     for (size_t b = 0; b < join->n_backends; b++) {
         double t = time_of(&totals[b], out->normalized);
@@ -153,18 +205,17 @@ static void find_overall(struct assay_comparison_summary *out, const struct as_c
             slow = b;
     }
     if (known_times(totals, join->n_backends, out->normalized) < 2)
-        return;
+        return ASSAY_OK;
     out->overall_speedup =
         time_of(&totals[fast], out->normalized) > 0
             ? time_of(&totals[slow], out->normalized) / time_of(&totals[fast], out->normalized)
             : 1;
-    fast_sum = out->normalized ? normalized(join, fast) : unchanged(join->backends[fast]);
-    slow_sum = out->normalized ? normalized(join, slow) : unchanged(join->backends[slow]);
-    as_compare_test(&out->test, &slow_sum, &fast_sum);
-    if (!(out->overall_speedup >= AS_COMPARE_TIE))
-        return;
+    rc = test_overall(out, join, fast, slow, arena, err);
+    if (rc < 0 || !(out->overall_speedup >= AS_COMPARE_TIE))
+        return rc;
     out->fastest_backend = totals[fast].backend;
     out->slowest_backend = totals[slow].backend;
+    return ASSAY_OK;
 }
 
 /* The fastest overall when it wins as many as any. */
@@ -234,7 +285,12 @@ static const char *recommend(struct as_arena *arena, const struct assay_comparis
     if (!s->fastest_backend)
         return "There is not enough data for a recommendation: the time of fewer than two backends "
                "is known.";
-    if (s->test.difference == ASSAY_DIFFERENCE_NONE)
+    if (s->test.difference == ASSAY_DIFFERENCE_NONE && s->test.high < 1)
+        (void)snprintf(text, sizeof text,
+                       "%.80s took less time in total, yet iterations are usually faster on %.80s: "
+                       "single slow calls decide the total, so measure more of them.",
+                       s->fastest_backend, s->slowest_backend);
+    else if (s->test.difference == ASSAY_DIFFERENCE_NONE)
         (void)snprintf(text, sizeof text,
                        "No significant difference between %.80s and %.80s: choose by something "
                        "other than speed, or measure more calls.",
@@ -265,6 +321,7 @@ int as_compare_summary(struct assay_compare *compare, const struct as_compare_jo
 {
     const double unknown = AS_UNKNOWN;
     struct assay_comparison_summary *s = &compare->result.summary;
+    int rc;
 
     s->overall_speedup = unknown;
     s->test =
@@ -273,7 +330,9 @@ int as_compare_summary(struct assay_compare *compare, const struct as_compare_jo
         totals[b].normalized_seconds = normalized(join, b).value;
     s->why_unequal = find_unequal(join);
     s->normalized = s->why_unequal && known_times(totals, join->n_backends, true) >= 2;
-    find_overall(s, join, totals);
+    rc = find_overall(s, join, totals, &compare->arena, err);
+    if (rc < 0)
+        return rc;
     s->most_wins = find_most_wins(totals, join->n_backends, s->fastest_backend);
     s->least_memory_backend = find_least(totals, join->n_backends, memory_of);
     s->least_energy_backend = find_least(totals, join->n_backends, energy_of);

@@ -103,8 +103,6 @@ static void sum_up(struct as_inspection *in)
         as_sat_add(in->streamed_bytes, as_sat_add(in->plan->input_bytes, in->plan->output_bytes));
 }
 
-/* A causal block whose queries are all of its keys computes every earlier token again when tokens
- * are made one by one. One that is fed from a cache has more keys than queries. */
 static void look_at_attention(struct as_inspection *in)
 {
     const struct as_costs *costs = in->costs;
@@ -117,9 +115,8 @@ static void look_at_attention(struct as_inspection *in)
         products = as_sat_add(products, a->macs);
         projections = as_sat_add(projections, a->projection_macs);
         in->projections_known &= a->projection_macs > 0;
-        if (a->causal && !a->cross && a->queries == a->keys && a->queries > 1 && !in->has_cache)
-            in->recomputed = a->queries - 1;
     }
+    in->recomputed = in->has_cache ? 0 : as_costs_recomputed(costs);
     in->attention_macs = in->projections_known ? as_sat_add(products, projections) : products;
 }
 

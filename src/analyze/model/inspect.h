@@ -154,6 +154,8 @@ void as_inspection_free(struct as_inspection *inspection);
 
 /* For inspect.c alone: the last step, inspect_recommend.c. */
 void as_inspect_recommend(struct as_inspection *in);
+/* For inspect_recommend.c: what the graph and a training step suggest. */
+void as_inspect_recommend_more(struct as_inspection *in);
 
 /* A row that is there only in the file: a Constant node, or one whose results are all constants. */
 bool as_row_is_constant(const struct as_cost_row *row);

@@ -160,9 +160,7 @@ static int fill(struct as_joining *j, unsigned scope_depth, struct assay_error *
     rc = as_profile_group(j, true, 0, &p->ops, &p->n_ops, err);
     if (rc == ASSAY_OK)
         rc = as_profile_group(j, false, scope_depth, &p->scopes, &p->n_scopes, err);
-    if (rc == ASSAY_OK)
-        as_profile_sum_up(j);
-    return rc;
+    return rc == ASSAY_OK ? as_profile_sum_up(j, err) : rc;
 }
 
 int as_profile_new(struct as_profile **out, const struct as_profile_data *data,

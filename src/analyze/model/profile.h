@@ -36,7 +36,7 @@ struct as_profile_group {
     struct as_roof roof;
 };
 
-enum { AS_PROFILE_MAX_FINDINGS = 16 };
+enum { AS_PROFILE_MAX_FINDINGS = 24, AS_PROFILE_SHOWN_FINDINGS = 5 };
 
 struct as_profile_memory {
     uint64_t parameter_bytes;  /* of the model, as stored */
@@ -69,6 +69,8 @@ struct as_profile {
     double sum_ns;        /* of the layers */
     double run_ns;        /* median of a run while profiling */
     double covered_share; /* of the median run, that the layers add up to */
+    double pass_ratio;    /* of that median to the headline's; NaN: one of them is not there */
+    bool pass_differs;    /* by more than their 95 % CIs; without these by more than 5 % */
     struct as_roof roof;  /* of the whole, by the headline's median; of the counted layers and their
                              share of it, when not all are. Without layers only what it achieved */
     enum as_peak_type type; /* of the arithmetic that most of the time is in */
@@ -95,7 +97,7 @@ const char *as_profile_sort_at(size_t i);
 /* Places in `layers` in that order, in the profile's memory; NULL: no memory. */
 uint32_t *as_profile_order(struct as_profile *profile, unsigned sort);
 
-/* The rules of recommendations: analyze/model/recommend.c. */
+/* The rules of recommendations: analyze/recommend. */
 void as_profile_recommend(struct as_profile *profile);
 
 #endif

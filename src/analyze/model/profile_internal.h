@@ -37,6 +37,6 @@ enum as_bound as_profile_bound(const double of_bound[AS_BOUND_COUNT]);
 enum as_peak_level as_profile_level(const double of_level[AS_PEAK_LEVEL_COUNT]);
 void as_profile_sum_memory(struct as_profile *p);
 /* After layers and groups. */
-void as_profile_sum_up(struct as_joining *j);
+AS_MUST_USE int as_profile_sum_up(struct as_joining *j, struct assay_error *err);
 
 #endif

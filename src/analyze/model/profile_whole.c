@@ -3,8 +3,11 @@
 #include <math.h>
 
 #include "analyze/model/profile_internal.h"
+#include "base/alloc.h"
 #include "base/units.h"
 #include "model/cost/cost_rules.h"
+
+#define PASS_DIFFERS 0.05
 
 static uint64_t bytes_of(const struct as_fact *fact)
 {
@@ -134,7 +137,36 @@ static void find_whole(struct as_joining *j)
         p->roof.roof_fraction = p->roof.attainable = AS_UNKNOWN;
 }
 
-void as_profile_sum_up(struct as_joining *j)
+/* Layers are timed in a pass of their own: how far it is from the one that the headline is of. */
+static int compare_passes(struct as_profile *p, struct assay_error *err)
+{
+    const struct as_profile_data *d = p->data;
+    const struct as_interval *headline = &d->latency.figures.median.interval;
+    struct as_series_interval pass = {0};
+    double median, *times;
+    int rc;
+
+    p->pass_ratio = AS_UNKNOWN;
+    if (d->n_runs == 0 || d->latency.n == 0)
+        return ASSAY_OK;
+    times = as_alloc_zero(d->n_runs, sizeof *times);
+    if (!times)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < d->n_runs; i++)
+        times[i] = d->runs[i].run_ns;
+    rc = as_latency_interval(&pass, times, d->n_runs, AS_LATENCY_LEVEL, &median, err);
+    as_free(times);
+    if (rc < 0)
+        return rc;
+    p->pass_ratio = p->run_ns / d->latency.figures.summary.median;
+    if (headline->reached && pass.interval.reached)
+        p->pass_differs = pass.interval.low > headline->high || pass.interval.high < headline->low;
+    else
+        p->pass_differs = fabs(p->pass_ratio - 1) > PASS_DIFFERS;
+    return ASSAY_OK;
+}
+
+int as_profile_sum_up(struct as_joining *j, struct assay_error *err)
 {
     const struct as_profile_data *d = j->data;
     struct as_profile *p = j->profile;
@@ -151,4 +183,5 @@ void as_profile_sum_up(struct as_joining *j)
     p->tokens_per_second = d->model.tokens > 0
                                ? as_latency_throughput(&d->latency, (double)d->model.tokens)
                                : AS_UNKNOWN;
+    return compare_passes(p, err);
 }

@@ -160,6 +160,23 @@ static void find_best(struct as_sweep *s)
     }
 }
 
+/* Of the same work, rows whose CIs reach into that of the best one, or that have none. */
+static void count_equal(struct as_sweep *s)
+{
+    const struct as_sweep_row *best = s->best == SIZE_MAX ? NULL : &s->rows[s->best];
+    const struct as_interval *of_best = best ? &best->point->figures.median.interval : NULL;
+
+    for (size_t r = 0; best && s->same_work && r < s->n_rows; r++) {
+        const struct as_sweep_row *row = &s->rows[r];
+        const struct as_interval *ci = &row->point->figures.median.interval;
+        double scale = (double)best->point->batch / (double)row->point->batch;
+
+        if (row == best || row->point->rc < 0 || !is_within(s, row))
+            continue;
+        s->n_equal += !of_best->reached || !ci->reached || ci->low * scale <= of_best->high;
+    }
+}
+
 /* Throughput of two rows differs by more than AS_SWEEP_KNEE_GAIN, and so do the CIs of their p50.
  */
 static bool is_better(const struct as_sweep_row *a, const struct as_sweep_row *b)
@@ -280,6 +297,7 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
     n = along_first(s, rows);
     fit(s, rows, n, scratch);
     find_best(s);
+    count_equal(s);
     judge(s, rows, n);
     *out = s;
     return ASSAY_OK;

@@ -46,6 +46,7 @@ struct as_sweep {
     bool same_work; /* only batch and threads vary */
     size_t best;    /* of the same work the most throughput within the limits; else the most work
                        within them, when there are some; SIZE_MAX: none */
+    size_t n_equal; /* other rows within the limits that `best` is not significantly better than */
     size_t fastest; /* least latency */
     double max_latency_ns, max_memory_bytes; /* limits given; NaN: none */
     enum as_bound verdict;                   /* what bounds most rows */

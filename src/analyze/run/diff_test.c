@@ -19,6 +19,7 @@ const struct as_diff_test as_diff_no_test = {.p = AS_UNKNOWN,
                                              .shift_low_ns = AS_UNKNOWN,
                                              .shift_high_ns = AS_UNKNOWN,
                                              .relative = AS_UNKNOWN,
+                                             .factor = AS_UNKNOWN,
                                              .inflation = AS_UNKNOWN};
 
 double as_diff_ratio(double part, double before)
@@ -202,6 +203,7 @@ int as_diff_test(struct as_diff_test *t, const struct as_diff_pair *p, enum as_d
     t->shift_low_ns = test.shift - wider * (test.shift - shift.low);
     t->shift_high_ns = test.shift + wider * (shift.high - test.shift);
     t->relative = as_diff_ratio(test.shift, t->median_ns[0]);
+    t->factor = as_diff_ratio(t->median_ns[1], t->median_ns[0]);
     rc = shift.low > 0    ? settle_end(&t->shift_low_ns, shift.low, t->p, p, &s, err)
          : shift.high < 0 ? settle_end(&t->shift_high_ns, shift.high, t->p, p, &s, err)
                           : ASSAY_OK;

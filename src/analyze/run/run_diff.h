@@ -85,6 +85,7 @@ struct as_diff_test {
     double median_ns[2];                          /* of what was compared */
     double shift_ns, shift_low_ns, shift_high_ns; /* Hodges-Lehmann and its 95 % interval */
     double relative;                              /* shift over the median of A */
+    double factor;                                /* median of B over that of A */
     double inflation; /* readings that are worth one independent reading, on the worse side */
 };
 

@@ -54,25 +54,45 @@ static int read_files(struct as_run_options *o, const struct as_cmd_line *line,
     return ASSAY_OK;
 }
 
+static int read_threads(struct as_run_options *o, const struct as_cmd_line *line,
+                        const struct as_topology *topology, struct assay_error *err)
+{
+    const char *text = as_opt_text(line, "threads");
+    uint64_t n;
+
+    o->engine.threads = as_topology_threads(topology);
+    if (!text)
+        return ASSAY_OK;
+    o->threads_auto = strcmp(text, "auto") == 0;
+    if (o->threads_auto)
+        return ASSAY_OK;
+    if (!as_parse_u64(text, strlen(text), &n) || n < 1)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--threads is a number of threads from 1 on, or auto, not '%.40s'", text);
+    if (n > topology->n_usable)
+        return as_fail(err, ASSAY_ERR_USAGE, "--threads %.40s: this process may use %u CPU%s", text,
+                       topology->n_usable, topology->n_usable == 1 ? "" : "s");
+    o->engine.threads = (unsigned)n;
+    return ASSAY_OK;
+}
+
 int as_run_options_read(struct as_run_options *o, const struct as_cmd_line *line,
                         const struct as_topology *topology,
                         const struct as_memory_headroom *headroom, struct assay_error *err)
 {
     const char *time = as_opt_text(line, "time");
-    unsigned most = as_topology_threads(topology);
+    int rc;
 
     if (time && (!as_parse_f64(time, strlen(time), &o->latency.time_s) ||
                  !(o->latency.time_s > 0) || o->latency.time_s > 86400))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--time is a number of seconds above 0 and below 86400, not '%.40s'", time);
-    if (as_opt_number(line, "threads", 1) > topology->n_usable)
-        return as_fail(err, ASSAY_ERR_USAGE, "--threads %llu: this process may use %u CPU%s",
-                       (unsigned long long)as_opt_number(line, "threads", 1), topology->n_usable,
-                       topology->n_usable == 1 ? "" : "s");
+    rc = read_threads(o, line, topology, err);
+    if (rc < 0)
+        return rc;
     o->latency.runs = (unsigned)as_opt_number(line, "iterations", 0);
     o->latency.warmup_runs = (unsigned)as_opt_number(line, "warmup", 0);
     o->latency.no_warmup = as_opt_given(line, "warmup") && o->latency.warmup_runs == 0;
-    o->engine.threads = (unsigned)as_opt_number(line, "threads", most);
     o->engine.no_fuse = as_opt_given(line, "no-fuse");
     o->engine.reference = as_opt_word(line, "kernels", 0) == 1;
     o->engine.limit_bytes = headroom->left.why ? 0 : headroom->left.value;

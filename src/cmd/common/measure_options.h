@@ -14,11 +14,10 @@
     {.name = "threads",                                                                            \
      .group = AS_GROUP_MEASURE,                                                                    \
      .letter = 't',                                                                                \
-     .kind = AS_OPT_NUMBER,                                                                        \
-     .argument = "N",                                                                              \
-     .help = "run on N threads [default: all usable CPUs]",                                        \
-     .min = 1,                                                                                     \
-     .max = 1024},                                                                                 \
+     .kind = AS_OPT_TEXT,                                                                          \
+     .argument = "N|auto",                                                                         \
+     .help = "run on N threads; auto: as many as run this model fastest, found by a short trial "  \
+             "[default: all usable CPUs]"},                                                        \
         {.name = "iterations",                                                                     \
          .group = AS_GROUP_MEASURE,                                                                \
          .kind = AS_OPT_NUMBER,                                                                    \
@@ -90,6 +89,7 @@ struct as_run_options {
     struct as_engine_options engine; /* but for shapes */
     struct as_input_options inputs;
     struct as_latency_options latency;
+    bool threads_auto; /* engine.threads is the most to try */
     struct as_input_file files[AS_MAX_INPUT_FILES];
     struct as_arena arena;
 };

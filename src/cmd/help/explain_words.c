@@ -138,8 +138,30 @@ static const struct as_explained words[] = {
      NULL, NULL},
     {"float-fallback", "rule",
      "Layers of a quantized model run in f32. Evidence: dense f32 layers beside quantized ones. "
-     "Do: "
-     "QuantizeLinear and DequantizeLinear around each of them, activations per tensor.",
+     "Do: QuantizeLinear and DequantizeLinear around each of them, activations per tensor; the "
+     "recommendation names the reason of the slowest.",
+     NULL, NULL},
+    {"transpose-pairs", "rule",
+     "Two Transposes with only elementwise operators between them undo each other. Do: export in "
+     "one layout, or run a graph simplifier.",
+     NULL, NULL},
+    {"cast-chains", "rule",
+     "Casts follow each other. Do: keep one type from the first to the last.", NULL, NULL},
+    {"unfused-batch-norm", "rule",
+     "Batch norms take time of their own, or are in the file behind the convolution they could be "
+     "folded into. Do: fold them into its weights (export in inference mode).",
+     NULL, NULL},
+    {"slow-kernels", "rule",
+     "Layers without MACs reach little of their roofline, though they take long. Do: compare with "
+     "another engine, or give them another shape.",
+     NULL, NULL},
+    {"checkpoint-activations", "rule",
+     "Activations kept for the backward pass are most of the memory of a training step. Do: keep "
+     "those between segments only and compute the others again.",
+     NULL, NULL},
+    {"fused-attention", "rule",
+     "Attention keeps its scores for the backward pass. Do: train with a fused attention, which "
+     "computes them again.",
      NULL, NULL},
     {"transposes", "rule",
      "Transposes copy tensors and compute nothing. Do: cancel pairs, or export in the layout that "
@@ -165,7 +187,7 @@ static const struct as_explained words[] = {
      NULL, NULL},
     {"more-threads", "rule",
      "Fewer threads are used than the machine has and the layers are large enough. Do: --threads "
-     "N, or assay sweep --threads 1,2,...",
+     "N, or assay tune.",
      NULL, NULL},
     {"noisy-machine", "rule",
      "Iterations vary more than the differences of interest. Do: stop other work, pin the "
@@ -216,7 +238,7 @@ static const struct as_explained words[] = {
      "fuse them.",
      NULL, NULL},
     {"overhead", "rule",
-     "Layers are too short for their work to dominate. Do: fewer threads, a larger batch, fewer "
+     "Layers take microseconds each, so that starting them dominates. Do: a larger batch, fewer "
      "and larger operators.",
      NULL, NULL},
     {"cause-unknown", "rule",
@@ -224,8 +246,8 @@ static const struct as_explained words[] = {
      "calls.",
      NULL, NULL},
     {"fewer-threads", "rule",
-     "Layers are too short to share between threads. Do: --threads 1, or assay sweep --threads "
-     "1,2.",
+     "Layers are too short to share between threads: one thread, interleaved with those of the "
+     "profile, was faster. Do: --threads 1, --threads auto, or assay tune.",
      NULL, NULL},
 };
 

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "engine/passes/passes.h"
 
-enum { MAX_IN = 64 };
+enum { MAX_IN = 64, MAX_EXPLAINED = 256 };
 
 /* A tensor of integers with what they mean; per channel along `axis` when there are several. */
 struct quant {
@@ -362,18 +362,99 @@ static int settle(struct as_pass_graph *o, struct island *w)
     return rc;
 }
 
+/* ---- what stays in floats, and why ---- */
+
+static bool is_dense(const struct as_step *step)
+{
+    return step->op == AS_OP_Conv || step->op == AS_OP_Gemm || step->op == AS_OP_MatMul;
+}
+
+/* Of a GEMM or convolution that has quantized tensors before and behind. */
+static const char *why_not_made(struct as_pass_graph *o, const struct island *w)
+{
+    const struct as_step *mid = w->mid;
+    struct quant x, weights;
+
+    if (mid->n_in < 2 || mid->in[1] == AS_NONE || !see_quant(o, mid->in[0], &x))
+        return "its input is not dequantized from int8";
+    if (n_scales(o, &x) != 1)
+        return "its input has one scale per channel, not one per tensor";
+    if (!see_quant(o, mid->in[1], &weights))
+        return "its weights are not dequantized from int8";
+    if (as_slot_is_const(o->p, weights.q) && !are_usable(o, &weights))
+        return "its weights need more than the 7 bits that this CPU can add up exactly";
+    if (mid->op == AS_OP_Gemm && (as_node_float(mid->spec, "alpha", 1) != 1 ||
+                                  as_node_float(mid->spec, "beta", 1) != 1))
+        return "its alpha or beta is not 1";
+    if (as_pass_in(mid, 2) != AS_NONE && !as_slot_is_const(o->p, mid->in[2]))
+        return "its bias is not a constant";
+    return "other operators read what is between its DequantizeLinear and QuantizeLinear, or its "
+           "scales do not fit";
+}
+
+/* Of one whose output goes elsewhere before it is quantized. */
+static const char *why_no_island(const struct as_pass_graph *o, const struct as_step *step)
+{
+    const struct as_step *reader = NULL;
+
+    if (as_pass_uses(o, step->out[0]) != 1)
+        return "its output is read by several operators before it is quantized";
+    for (uint32_t i = 0; i < o->p->plans[o->plan].n_steps && !reader; i++) {
+        const struct as_step *other = &o->p->plans[o->plan].steps[i];
+
+        for (uint32_t k = 0; k < other->n_in && !other->dead; k++)
+            if (other->in[k] == step->out[0])
+                reader = other;
+    }
+    if (reader && is_quantize(reader))
+        return "its output is not quantized to int8 with one scale";
+    if (reader && (reader->op == AS_OP_Relu || reader->op == AS_OP_Clip))
+        return "the activation behind it is not what the range of its QuantizeLinear cuts: use an "
+               "asymmetric uint8 output with zero point 0, or int8 with zero point -128";
+    return "its output is not quantized before the next operator reads it";
+}
+
+static bool reads_quantized(const struct as_pass_graph *o, const struct as_step *step)
+{
+    struct quant x;
+
+    return step->n_in > 0 && step->in[0] != AS_NONE && see_quant(o, step->in[0], &x);
+}
+
+/* Those that no QuantizeLinear was the end of: the first ones, since each looks at every step. */
+static int explain(struct as_pass_graph *o)
+{
+    size_t n = 0;
+
+    for (o->plan = 0; o->plan < o->p->n_plans; o->plan++)
+        for (uint32_t i = 0; i < o->p->plans[o->plan].n_steps; i++) {
+            struct as_step *step = &o->p->plans[o->plan].steps[i];
+
+            if (n < MAX_EXPLAINED && !step->dead && !step->why && is_dense(step) &&
+                reads_quantized(o, step)) {
+                step->why = why_no_island(o, step);
+                n++;
+            }
+        }
+    o->plan = 0;
+    return ASSAY_OK;
+}
+
 static int visit(struct as_pass_graph *o, struct as_step *step)
 {
     struct island w;
 
     if (!is_quantize(step) || !see_island(o, step, &w))
         return ASSAY_OK;
-    for (size_t i = 0; i < AS_COUNT_OF(makers); i++)
-        if (makers[i].op == w.mid->op)
-            return makers[i].make(o, &w) && o->p->kernels[w.op] && as_pass_closed(o, &w.parts, step)
-                       ? settle(o, &w)
-                       : ASSAY_OK;
+    for (size_t i = 0; i < AS_COUNT_OF(makers); i++) {
+        if (makers[i].op != w.mid->op)
+            continue;
+        if (makers[i].make(o, &w) && o->p->kernels[w.op] && as_pass_closed(o, &w.parts, step))
+            return settle(o, &w);
+        if (is_dense(w.mid))
+            w.mid->why = why_not_made(o, &w);
+    }
     return ASSAY_OK;
 }
 
-const struct as_pass as_pass_qdq = {.visit = visit};
+const struct as_pass as_pass_qdq = {.visit = visit, .finish = explain};

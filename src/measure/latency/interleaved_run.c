@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "stats/describe/quantile.h"
 
 #define TIME_S      0.3
 #define LEVEL       0.95
@@ -79,6 +80,16 @@ static int run_pairs(struct pairing *p, struct assay_error *err)
     return rc;
 }
 
+/* The order of the ratios is lost. */
+static double percentile_90(double *ratio, size_t n)
+{
+    double scratch[AS_PAIR_MAX];
+    struct as_sorted sorted = as_sorted_f64(ratio, n);
+
+    as_sort_f64(ratio, n, scratch);
+    return as_quantile_at(&sorted, 0.9, AS_QUANTILE_LINEAR);
+}
+
 static int sum_up(struct pairing *p, struct assay_error *err)
 {
     struct as_pair_run *out = p->out;
@@ -90,6 +101,7 @@ static int sum_up(struct pairing *p, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_latency_interval(&interval, p->ratio, out->n_pairs, p->options.level, &out->factor,
                                  err);
+    out->factor_p90 = percentile_90(p->ratio, out->n_pairs);
     out->factor_low = interval.interval.low;
     out->factor_high = interval.interval.high;
     return rc;

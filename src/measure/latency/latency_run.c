@@ -266,44 +266,19 @@ static void find_causes(struct as_latency_run *out, const struct as_interference
     }
 }
 
-/* True when the interval was narrower than `factor` (1 or more) on one side. */
-static bool widen_to(struct as_latency_run *out, double factor)
+/* By a factor: times are never below 0. What is expected of one more run differs from the middle of
+ * the others by its own spread and by what is not known of that middle. */
+static void look_back(struct as_latency_run *out, const struct as_latency_options *o)
 {
-    struct as_interval *interval = &out->figures.median.interval;
-    double low = out->figures.summary.median / factor;
-    double high = out->figures.summary.median * factor;
-    bool narrow = interval->low > low || interval->high < high;
+    double n = (double)o->n_earlier, factor;
 
-    interval->low = fmin(interval->low, low);
-    interval->high = fmax(interval->high, high);
-    return narrow;
-}
-
-/* No median lies below the fastest sample or above the slowest, but for the floor. */
-static void stay_within_samples(struct as_latency_run *out)
-{
-    struct as_interval *interval = &out->figures.median.interval;
-    const struct as_summary *all = &out->figures.summary;
-    const double floor = 1 + AS_LATENCY_FLOOR;
-
-    interval->low = fmax(interval->low, fmin(all->min, all->median / floor));
-    interval->high = fmin(interval->high, fmax(all->max, all->median * floor));
-}
-
-static void widen(struct as_latency_run *out, const struct as_latency_options *o)
-{
-    double point;
-
-    out->floored = widen_to(out, 1 + AS_LATENCY_FLOOR);
     if (o->n_earlier < 2 || !(o->earlier_spread >= 0))
         return;
     out->n_earlier = o->n_earlier;
     out->earlier_spread = o->earlier_spread;
-    point = as_student_point(o->level, (double)o->n_earlier - 1);
-    /* By a factor: times are never below 0. Without an interval of its own there is none. */
-    out->widened =
-        out->figures.median.interval.reached && widen_to(out, exp(point * o->earlier_spread));
-    stay_within_samples(out);
+    factor = exp(as_student_point(o->level, n - 1) * o->earlier_spread * sqrt(1 + 1 / n));
+    out->between_low_ns = out->figures.summary.median / factor;
+    out->between_high_ns = out->figures.summary.median * factor;
 }
 
 static double frequency(const struct as_interference_source *source)
@@ -344,7 +319,10 @@ int as_latency_run(struct as_latency_run *out, as_measured fn, void *user,
     struct timing t = {.fn = fn, .user = user, .options = &o, .out = out};
     int rc;
 
-    *out = (struct as_latency_run){.batch = 1, .earlier_spread = AS_UNKNOWN};
+    *out = (struct as_latency_run){.batch = 1,
+                                   .earlier_spread = AS_UNKNOWN,
+                                   .between_low_ns = AS_UNKNOWN,
+                                   .between_high_ns = AS_UNKNOWN};
     if (!(o.level < 1))
         return as_fail(err, ASSAY_ERR_USAGE, "a confidence level lies between 0 and 1, not at %g",
                        o.level);
@@ -362,8 +340,7 @@ int as_latency_run(struct as_latency_run *out, as_measured fn, void *user,
     if (rc < 0)
         goto out;
     find_causes(out, &t.watch);
-    if (!o.no_floor)
-        widen(out, &o);
+    look_back(out, &o);
     out->steady =
         (out->warm_up.steady || o.no_warmup) && !out->figures.drifted &&
         !(fabs(out->frequency_after_hz / out->frequency_before_hz - 1) > FREQUENCY_CHANGE);

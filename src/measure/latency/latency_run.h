@@ -74,11 +74,6 @@ AS_MUST_USE int as_measured_calls(as_measured fn, void *user, uint64_t times, ui
 #define AS_LATENCY_LEVEL       0.95
 #define AS_LATENCY_MAX_SAMPLES 200000
 
-/* One process cannot see how its times differ from those of the next one: where its memory lies,
- * which core it is on. Medians of 50 processes lay within this share of each other's middle, so no
- * interval claims less on either side. Earlier runs, when they are known, say more. */
-#define AS_LATENCY_FLOOR 0.0025
-
 enum as_latency_phase { AS_LATENCY_WARMING, AS_LATENCY_TIMING };
 
 /* How far it is, some ten times per second. */
@@ -100,7 +95,6 @@ struct as_latency_options {
     double target;         /* width of the interval over the median that is narrow enough; 0.01 */
     double time_s;         /* of the timing; default 3 */
     double level;          /* of the interval; default 0.95 */
-    bool no_floor;         /* the interval is of this process alone */
     size_t n_earlier;      /* runs of the same thing before this one, */
     double earlier_spread; /* and the spread of the logarithms of their medians */
     bool no_batch;         /* a sample is one call, however short */
@@ -142,13 +136,14 @@ struct as_latency_run {
     double timer_cost_ns, timer_resolution_ns;
     double seconds; /* of the timing pass */
     enum as_latency_stop stop;
-    bool floored; /* the interval was widened to AS_LATENCY_FLOOR */
-    /* What was given of earlier runs, when they were enough; 0: nothing is known of them. The
-     * interval reaches as far as another run may be expected to lie, at the level asked for. */
+    /* The interval is of this process: one process cannot see how its times differ from those of
+     * the next one, where memory lies elsewhere. What earlier runs show of that, when there were
+     * enough; 0: nothing is known of them. The p50 of another run is expected between the two, at
+     * the level asked for. */
     size_t n_earlier;
-    double earlier_spread; /* NaN: not known */
-    bool widened;          /* the interval, by that */
-    bool steady;           /* after warm-up, and no drift since */
+    double earlier_spread;                  /* NaN: not known */
+    double between_low_ns, between_high_ns; /* NaN likewise */
+    bool steady;                            /* after warm-up, and no drift since */
     size_t n_outliers;
     struct as_cause_tally causes[AS_CAUSE_COUNT];
     double frequency_before_hz, frequency_after_hz; /* NaN: not to be had */

@@ -145,6 +145,7 @@ static int make_step(struct join *j, size_t i, struct assay_error *err)
         .kernel = info.kernel,
         .fused = as_arena_text(j->arena, info.fused, strlen(info.fused)),
         .layout = info.layout,
+        .why = info.why,
         .nodes = as_arena_zero(j->arena, info.n_sources + 1, sizeof *step->nodes),
         .n_nodes = info.n_sources,
         .index = i,
@@ -272,6 +273,7 @@ static void describe_model(struct join *j, const struct as_model *model,
         .batch = j->costs->batch,
         .batch_why = j->costs->batch_why,
         .tokens = tokens_of(model),
+        .recomputed = as_costs_recomputed(j->costs),
     };
 }
 
@@ -317,6 +319,14 @@ static void copy_measured(struct as_profile_data *d, const struct as_profile_run
     d->n_inputs = run->inputs.n_choices;
 }
 
+static int list_structures(struct as_profile_data *d, const struct as_model *model,
+                           struct as_arena *arena, struct assay_error *err)
+{
+    d->structures = as_arena_zero(arena, AS_STRUCTURE_COUNT, sizeof *d->structures);
+    return d->structures ? as_structures_find(d->structures, &d->n_structures, model, arena, err)
+                         : as_fail_nomem(err);
+}
+
 int as_profile_data_init(struct as_profile_data *data, const struct as_profile_run *run,
                          struct as_model *model, struct as_arena *arena, struct assay_error *err)
 {
@@ -341,6 +351,8 @@ int as_profile_data_init(struct as_profile_data *data, const struct as_profile_r
     }
     if (rc == ASSAY_OK)
         rc = as_open_sizes_list(&data->model.sizes, &data->model.n_sizes, model, arena, err);
+    if (rc == ASSAY_OK)
+        rc = list_structures(data, model, arena, err);
     as_hash_map_fini(&j.row_of_node);
     as_params_free(params);
     as_costs_free(costs);

@@ -5,9 +5,11 @@
 
 #include "measure/inputs/open_sizes.h"
 #include "measure/latency/profile_run.h"
+#include "measure/latency/thread_trial.h"
 #include "measure/peaks/peaks.h"
 #include "measure/tokens/token_run.h"
 #include "model/cost/cost.h"
+#include "model/structure/structure.h"
 #include "probe/system/system_load.h"
 #include "trace/run/run_maker.h"
 
@@ -16,7 +18,9 @@
 struct as_profile_step {
     const char *name, *op, *kernel, *fused, *layout; /* fused: "+Relu+Add"; "" without */
     const char *input_dtype;                         /* of its first input; NULL: it has none */
-    const char **nodes;                              /* of the file whose work is done here */
+    const char *why;    /* of a reorder: what needs it; of a GEMM or convolution between quantized
+                           tensors: why it runs in f32; NULL: neither */
+    const char **nodes; /* of the file whose work is done here */
     size_t n_nodes;
     uint64_t index; /* in the engine's plan */
     bool is_reorder;
@@ -38,7 +42,9 @@ struct as_profile_subject {
     bool complete;                          /* every node that ran has counts */
     uint64_t batch;                         /* samples of one inference */
     const char *batch_why;                  /* that is not known; NULL: it is */
-    const char **assumed; /* sizes of open dimensions that nobody gave, a sentence each */
+    const char *fixed_why; /* another batch cannot be run; NULL: it can, or was not tried */
+    uint64_t recomputed;   /* a decoder without a cache: tokens computed again for each new one */
+    const char **assumed;  /* sizes of open dimensions that nobody gave, a sentence each */
     size_t n_assumed;
     struct as_open_size *sizes; /* of all open dimensions, and who gave each */
     size_t n_sizes;
@@ -82,6 +88,9 @@ struct as_profile_data {
     double cost_share, cost_low_share, cost_high_share; /* of profiling */
     struct as_profile_step *steps;
     size_t n_steps;
+    struct as_structure *structures; /* of the graph, one of each kind */
+    size_t n_structures;
+    struct as_thread_trial trial; /* one thread against those of the profile, when that was tried */
     bool memory_counted;
     const char *why_no_memory;
     uint64_t held_bytes;       /* constants as the engine keeps them */

@@ -15,6 +15,7 @@ static const struct as_json_field step_fields[] = {
     AS_FIELD(struct as_profile_step, fused),
     AS_FIELD(struct as_profile_step, layout),
     AS_FIELD(struct as_profile_step, input_dtype),
+    AS_FIELD_LATER(struct as_profile_step, why),
     AS_FIELD_VALUES(struct as_profile_step, nodes, n_nodes, MAX_LIST),
     AS_FIELD(struct as_profile_step, index),
     AS_FIELD(struct as_profile_step, is_reorder),
@@ -32,6 +33,19 @@ static const struct as_json_field step_fields[] = {
     AS_FIELD_VALUES(struct as_profile_step, self_ns, n_inferences, AS_PROFILE_MAX_RUNS),
 };
 static const struct as_json_shape step_shape = AS_SHAPE(struct as_profile_step, step_fields);
+
+static const char *const structure_name[] = {
+#define X(name, rule) rule,
+    AS_STRUCTURES(X)
+#undef X
+};
+static const struct as_json_field structure_fields[] = {
+    AS_FIELD_NAMED(struct as_structure, kind, structure_name),
+    AS_FIELD(struct as_structure, n_places),
+    AS_FIELD(struct as_structure, example),
+    AS_FIELD_VALUES(struct as_structure, nodes, n_nodes, AS_MAX_NODES),
+};
+static const struct as_json_shape structure_shape = AS_SHAPE(struct as_structure, structure_fields);
 
 static const struct as_json_field run_fields[] = {
     AS_FIELD_HELP(struct as_profiled_run, run_ns, "ns", "a profiled inference"),
@@ -59,6 +73,8 @@ static const struct as_json_field subject_fields[] = {
     AS_FIELD(struct as_profile_subject, complete),
     AS_FIELD(struct as_profile_subject, batch),
     AS_FIELD_LATER(struct as_profile_subject, batch_why),
+    AS_FIELD_LATER(struct as_profile_subject, fixed_why),
+    AS_FIELD_LATER(struct as_profile_subject, recomputed),
     AS_FIELD_VALUES_LATER(struct as_profile_subject, assumed, n_assumed, MAX_LIST),
     AS_FIELD_LIST_LATER(struct as_profile_subject, sizes, n_sizes, &as_open_size_shape,
                         AS_OPEN_SIZES_MAX),
@@ -198,12 +214,12 @@ static const struct as_json_shape token_shape = AS_SHAPE(struct as_token_run, to
 
 /* Where a run keeps the phases of a profile. */
 struct phase_names {
-    const char *data, *samples, *runs, *steps;
+    const char *data, *samples, *runs, *steps, *structures;
 };
 static const struct phase_names whole_names = {"profile", "latency_samples", "profiled_runs",
-                                               "steps"},
+                                               "steps", "structures"},
                                 decode_names = {"decode", "decode_samples", "decode_runs",
-                                                "decode_steps"};
+                                                "decode_steps", "decode_structures"};
 
 static void put_samples(const struct as_latency_run *latency, const char *name,
                         struct as_run_maker *maker)
@@ -227,6 +243,7 @@ static void put_phase(const struct as_profile_data *d, const struct phase_names 
     put_samples(&d->latency, names->samples, maker);
     as_run_maker_rows(maker, names->runs, &profiled_run_shape, d->runs, d->n_runs);
     as_run_maker_rows(maker, names->steps, &step_shape, d->steps, d->n_steps);
+    as_run_maker_rows(maker, names->structures, &structure_shape, d->structures, d->n_structures);
 }
 
 void as_profile_data_put(const struct as_profile_data *d, struct as_run_maker *maker)
@@ -241,6 +258,8 @@ void as_profile_data_put(const struct as_profile_data *d, struct as_run_maker *m
     put_phase(d, &whole_names, maker);
     if (d->decode)
         put_phase(d->decode, &decode_names, maker);
+    if (d->trial.tried)
+        as_run_maker_put(maker, "thread_trial", &as_thread_trial_shape, &d->trial);
 }
 
 static int lost_rows(const struct as_run *run, const char *table, struct assay_error *err)
@@ -320,6 +339,11 @@ static int check(const struct as_profile_data *d, const struct as_run *run, stru
         good = d->model.sizes[i].name && d->model.sizes[i].source;
     for (size_t i = 0; i < d->n_inputs && good; i++)
         good = d->inputs[i].name && d->inputs[i].dtype;
+    for (size_t i = 0; i < d->n_structures && good; i++) {
+        good = d->structures[i].example != NULL && d->structures[i].n_places > 0;
+        for (size_t k = 0; k < d->structures[i].n_nodes && good; k++)
+            good = d->structures[i].nodes[k] != NULL;
+    }
     if (good)
         return ASSAY_OK;
     return as_fail(err, ASSAY_ERR_FORMAT, "%s: the parts of its profile do not fit together",
@@ -370,6 +394,9 @@ static int get_phase(struct as_profile_data *d, const struct phase_names *names,
     if (rc == ASSAY_OK)
         rc =
             as_run_get_rows(run, names->steps, &step_shape, MAX_STEPS, &d->steps, &d->n_steps, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get_rows(run, names->structures, &structure_shape, AS_STRUCTURE_COUNT,
+                             &d->structures, &d->n_structures, err);
     if (rc == ASSAY_OK && (d->n_runs != n_runs || d->n_steps != n_steps))
         rc = lost_rows(run, d->n_runs != n_runs ? names->runs : names->steps, err);
     if (rc == ASSAY_OK)
@@ -420,5 +447,7 @@ int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct as
         rc = as_run_get(run, "tokens", &token_shape, &d->tokens, err);
     if (rc == ASSAY_OK)
         rc = check(d, run, err);
+    if (rc == ASSAY_OK && as_run_has(run, "thread_trial"))
+        rc = as_run_get(run, "thread_trial", &as_thread_trial_shape, &d->trial, err);
     return rc < 0 ? rc : get_decode(d, run, err);
 }

@@ -111,6 +111,11 @@ struct as_attention {
 /* heads == kv_heads: "MHA"; 1 < kv_heads < heads: "GQA"; kv_heads == 1 < heads: "MQA". */
 const char *as_attention_kind(const struct as_attention *attention);
 
+struct as_costs;
+/* Of a decoder without a cache: tokens computed again for each new one. A causal block whose
+ * queries are all of its keys does so; one that is fed from a cache has more keys than queries. */
+uint64_t as_costs_recomputed(const struct as_costs *costs);
+
 struct as_kept;
 
 struct as_costs {

@@ -269,3 +269,16 @@ const char *as_attention_kind(const struct as_attention *attention)
         return "MHA";
     return attention->kv_heads == 1 ? "MQA" : "GQA";
 }
+
+uint64_t as_costs_recomputed(const struct as_costs *costs)
+{
+    uint64_t again = 0;
+
+    for (size_t i = 0; i < costs->n_attentions; i++) {
+        const struct as_attention *a = &costs->attentions[i];
+
+        if (a->causal && !a->cross && a->queries == a->keys && a->queries > 1)
+            again = a->queries - 1;
+    }
+    return again;
+}

@@ -36,6 +36,7 @@ void as_diff_test_json(struct as_json_writer *w, const struct as_diff_test *t)
     as_json_kv_f64(w, "p_corrected", t->q);
     as_json_kv_f64(w, "session1_median_ns", t->median_ns[0]);
     as_json_kv_f64(w, "session2_median_ns", t->median_ns[1]);
+    as_json_kv_f64(w, "median_factor", t->factor);
     as_json_kv_f64(w, "shift_ns", t->shift_ns);
     as_json_kv_f64(w, "shift_ci95_low_ns", t->shift_low_ns);
     as_json_kv_f64(w, "shift_ci95_high_ns", t->shift_high_ns);

@@ -99,7 +99,7 @@ static void put_totals(struct as_page *page, const struct as_diff *d)
 static void put_iterations(struct as_page *page, const struct as_diff *d)
 {
     const struct as_diff_test *t = &d->whole;
-    char text[5][AS_TEXT_HUMAN], p[CHANGE_TEXT];
+    char text[5][AS_TEXT_HUMAN], p[CHANGE_TEXT], factor[24] = "";
 
     if (t->basis == AS_DIFF_NONE)
         return;
@@ -109,9 +109,12 @@ static void put_iterations(struct as_page *page, const struct as_diff *d)
     as_text_ns(text[3], t->shift_low_ns, AS_TIME_AUTO);
     as_text_ns(text[4], t->shift_high_ns, AS_TIME_AUTO);
     format_p(p, t->p);
+    if (isfinite(t->factor))
+        (void)snprintf(factor, sizeof factor, " (%.3gx)", t->factor);
     as_page_pair(page, AS_STYLE_NONE, "p50",
-                 "%s %s %s per iteration, shift %s (95 %% CI %s to %s), p %s", text[0],
-                 as_page_glyph(page, AS_GLYPH_ARROW), text[1], text[2], text[3], text[4], p);
+                 "%s %s %s per iteration%s, shift %s (95 %% CI %s to %s), p %s", text[0],
+                 as_page_glyph(page, AS_GLYPH_ARROW), text[1], factor, text[2], text[3], text[4],
+                 p);
 }
 
 static void put_warnings(struct as_page *page, const struct as_diff_report *report)

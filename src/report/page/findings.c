@@ -6,14 +6,14 @@
 #include "base/text/name_fit.h"
 #include "report/page/page.h"
 
-/* "gain up to 40.0 %, confidence medium, memory-bound-weights". */
+/* "expected gain 40.0 %, confidence medium, memory-bound-weights". */
 static void name_rule(const struct assay_finding *f, char *out, size_t capacity)
 {
     char gain[AS_TEXT_HUMAN];
 
     as_text_percent(gain, f->expected_gain);
     (void)snprintf(out, capacity, "%s%s%sconfidence %s; rule %s",
-                   isfinite(f->expected_gain) ? "gain up to " : "",
+                   isfinite(f->expected_gain) ? "expected gain " : "",
                    isfinite(f->expected_gain) ? gain : "", isfinite(f->expected_gain) ? ", " : "",
                    as_confidence_name(f->confidence), f->rule);
 }

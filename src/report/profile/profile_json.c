@@ -11,6 +11,7 @@ struct document {
     const struct as_profile *profile;
     const struct as_profile_data *data;
     const struct as_token_run *tokens;
+    const struct as_thread_trial *trial;
     const struct as_profile_layer *layers; /* in the order asked for */
     size_t n_layers;
     const struct document *decode; /* of the second phase; NULL: there is none */
@@ -174,7 +175,8 @@ PERCENTILE(p99, AS_SUMMARY_P99)
 static const struct as_json_field earlier_fields[] = {
     AS_FIELD_KEY(D, "runs", latency.n_earlier, NULL, NULL),
     AS_FIELD_KEY(D, "spread_share", latency.earlier_spread, "fraction", NULL),
-    AS_FIELD_KEY(D, "widened_interval", latency.widened, NULL, NULL),
+    AS_FIELD_KEY(D, "between_low_ns", latency.between_low_ns, "ns", NULL),
+    AS_FIELD_KEY(D, "between_high_ns", latency.between_high_ns, "ns", NULL),
 };
 static const struct as_json_shape earlier_shape = AS_SHAPE(D, earlier_fields);
 
@@ -518,6 +520,10 @@ static const struct as_json_field summary_fields[] = {
     SHARE("reorder_share", reorder_share),
     SHARE("plain_kernel_share", plain_share),
     AS_FIELD_KEY(P, "layers_cover_share", covered_share, "fraction", "of a profiled inference"),
+    AS_FIELD_KEY(P, "profiled_pass_ratio", pass_ratio, "ratio",
+                 "p50 of the pass with times of layers over that of the timing pass"),
+    AS_FIELD_KEY(P, "profiled_pass_differs", pass_differs, NULL,
+                 "by more than their 95 % CIs, or by 5 % where one of them has none"),
     AS_FIELD_WORDS("slowest_layer", slowest_text, NULL),
 };
 static const struct as_json_shape summary_shape = AS_SHAPE(P, summary_fields);
@@ -658,6 +664,7 @@ static const struct as_json_field document_fields[] = {
     AS_FIELD_LIST(struct document, layers, n_layers, &as_profile_layer_shape, SIZE_MAX),
     AS_FIELD_INLINE(struct document, profile, &recommendations_shape),
     AS_FIELD_BEHIND(struct document, "profiling_cost", data, &cost_shape),
+    AS_FIELD_BEHIND(struct document, "thread_trial", trial, &as_thread_trial_shape),
     AS_FIELD_BEHIND(struct document, "decode", decode, &decode_shape),
 };
 const struct as_json_shape as_profile_document_shape = AS_SHAPE(struct document, document_fields);
@@ -674,6 +681,7 @@ static int fill_document(struct document *d, struct as_profile *p,
                            .profile = p,
                            .data = p->data,
                            .tokens = p->data->has_tokens ? &p->data->tokens : NULL,
+                           .trial = p->data->trial.tried ? &p->data->trial : NULL,
                            .layers = layers};
     if (!order)
         return as_fail_nomem(err);

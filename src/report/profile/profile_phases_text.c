@@ -51,8 +51,8 @@ static void put_speed(const struct as_profile *p, struct as_page *page)
     as_text_si(rate, p->tokens_per_second, NULL);
     if (f->median.interval.reached)
         as_page_pair(page, AS_STYLE_NONE, "latency",
-                     "p50 %s (95 %% CI %s to %s), %s tokens/s over %zu iterations", median, low,
-                     high, rate, p->data->latency.n);
+                     "p50 %s (95 %% CI %s to %s, this process), %s tokens/s over %zu iterations",
+                     median, low, high, rate, p->data->latency.n);
     else
         as_page_pair(page, AS_STYLE_NONE, "latency",
                      "p50 %s (no 95 %% CI), %s tokens/s over %zu iterations", median, rate,

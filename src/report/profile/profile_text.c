@@ -146,8 +146,8 @@ static void put_latency(const struct as_profile *p, struct as_page *page)
     as_text_ns(low, run->figures.median.interval.low, AS_TIME_AUTO);
     as_text_ns(high, run->figures.median.interval.high, AS_TIME_AUTO);
     if (run->figures.median.interval.reached)
-        as_page_pair(page, AS_STYLE_HEADING, "latency", "p50 %s (95 %% CI %s to %s)", median, low,
-                     high);
+        as_page_pair(page, AS_STYLE_HEADING, "latency", "p50 %s (95 %% CI %s to %s, this process)",
+                     median, low, high);
     else
         as_page_pair(
             page, AS_STYLE_HEADING, "latency",
@@ -155,11 +155,14 @@ static void put_latency(const struct as_profile *p, struct as_page *page)
             "independent ones",
             median, fmax(1, (double)run->figures.median.n_effective));
     put_percentiles(s, page);
-    if (run->n_earlier)
-        as_page_pair(page, AS_STYLE_NONE, NULL,
-                     "spread over %zu earlier profile%s of this model: %.2g %%%s", run->n_earlier,
-                     run->n_earlier == 1 ? "" : "s", run->earlier_spread * 100,
-                     run->widened ? "; the CI includes that" : "");
+    if (run->n_earlier) {
+        as_text_ns(low, run->between_low_ns, AS_TIME_AUTO);
+        as_text_ns(high, run->between_high_ns, AS_TIME_AUTO);
+        as_page_pair(page, AS_STYLE_NONE, "between runs",
+                     "p50 of another profile is expected within %s to %s: %zu earlier ones spread "
+                     "by %.2g %%",
+                     low, high, run->n_earlier, run->earlier_spread * 100);
+    }
     as_page_pair(page, AS_STYLE_DIM, NULL, "%zu iteration%s after %llu warm-up iteration%s", run->n,
                  run->n == 1 ? "" : "s", (unsigned long long)run->warm_up.runs,
                  run->warm_up.runs == 1 ? "" : "s");
@@ -321,28 +324,37 @@ void as_profile_put_roof(const struct as_profile *p, struct as_page *page)
 static void put_cost(const struct as_profile *p, struct as_page *page)
 {
     char share[AS_TEXT_HUMAN], covered[AS_TEXT_HUMAN], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN];
-    char pass[AS_TEXT_HUMAN];
+    char pass[AS_TEXT_HUMAN], passes[AS_TEXT_HUMAN + 60] = "";
 
     if (!p->data->profiled)
         return;
     as_text_ns(pass, p->run_ns, AS_TIME_AUTO);
+    if (p->pass_differs) {
+        as_text_percent(share, fabs(p->pass_ratio - 1));
+        (void)snprintf(passes, sizeof passes, ", which ran %s %s than the timing pass", share,
+                       p->pass_ratio > 1 ? "slower" : "faster");
+    }
     as_text_percent(share, p->data->cost_share);
     as_text_percent(covered, p->covered_share);
     as_text_percent(low, p->data->cost_low_share);
     as_text_percent(high, p->data->cost_high_share);
-    if (p->data->cost_low_share <= 0 && p->data->cost_high_share >= 0)
+    /* A second pass that ran faster shows noise: what profiling costs is less than that. */
+    if (p->data->cost_share < 0)
+        as_text_percent(high, fmax(fabs(p->data->cost_low_share), fabs(p->data->cost_high_share)));
+    if (p->data->cost_low_share <= 0 || p->data->cost_share < 0)
         as_page_pair(page, AS_STYLE_DIM, "profiling",
-                     p->data->cost_high_share > 0.1
+                     p->data->cost_share < 0 || p->data->cost_high_share > 0.1
                          ? "overhead not measurable (below %s), not in the latency"
                          : "overhead below %s, not in the latency",
                      high);
     else
         as_page_pair(page, AS_STYLE_DIM, "profiling",
                      "overhead %s (95 %% CI %s to %s), not in the latency", share, low, high);
-    as_page_pair(page, AS_STYLE_DIM, NULL,
-                 "layer times are p50s of a second pass of %s per inference; they add up to %s of "
-                 "it%s",
-                 pass, covered, p->covered_share < 0.9 ? ", the rest is stalls" : "");
+    as_page_pair(
+        page, AS_STYLE_DIM, NULL,
+        "layer times are p50s of a second pass of %s per inference%s; they add up to %s of "
+        "it%s",
+        pass, passes, covered, p->covered_share < 0.9 ? ", the rest is stalls" : "");
 }
 
 void as_profile_put_summary(const struct as_profile_report *report, struct as_page *page)

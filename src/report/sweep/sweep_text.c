@@ -101,10 +101,64 @@ static bool counts_inferences(const struct as_sweep *s)
     return false;
 }
 
-static void put_findings(const struct as_sweep *s, struct as_page *page)
+/* How to look into a setting of batch and threads. */
+static void put_command(const struct as_sweep_report *report, size_t row, struct as_page *page)
 {
+    const struct as_sweep_options *o = report->sweep->run->options;
+    char line[400];
+    int size = snprintf(line, sizeof line, "assay profile %.250s", report->model);
+
+    if (!report->sweep->same_work || size < 0)
+        return;
+    for (size_t i = 0; i < o->n_axes && (size_t)size < sizeof line; i++)
+        size += snprintf(line + size, sizeof line - (size_t)size, " --%s %lld", o->axes[i].name,
+                         (long long)o->axes[i].values[report->sweep->rows[row].point->place[i]]);
+    as_page_pair(page, AS_STYLE_DIM, NULL, "%s", as_page_name(page, line));
+}
+
+/* The setting that answers soonest, where it is not the one with the most throughput. */
+static void put_fastest(const struct as_sweep_report *report, struct as_page *page)
+{
+    const struct as_sweep *s = report->sweep;
+    char setting[200], latency[AS_TEXT_HUMAN];
+
+    if (!s->same_work || s->fastest == SIZE_MAX || s->fastest == s->best || s->n_rows < 2)
+        return;
+    as_sweep_setting_text(s, s->fastest, setting, sizeof setting);
+    as_text_ns(latency, s->rows[s->fastest].point->figures.summary.median, AS_TIME_AUTO);
+    as_page_pair(page, AS_STYLE_NONE, "fastest", "%s: lowest latency, p50 %s",
+                 as_page_name(page, setting), latency);
+    put_command(report, s->fastest, page);
+}
+
+static void put_best(const struct as_sweep_report *report, struct as_page *page)
+{
+    const struct as_sweep *s = report->sweep;
+    bool limited = isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes);
+    char setting[200], latency[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], equal[80] = "";
+
+    if (s->best == SIZE_MAX) {
+        if (limited)
+            as_page_pair(page, AS_STYLE_WARN, "best", "no setting is within the limits");
+        return;
+    }
+    as_sweep_setting_text(s, s->best, setting, sizeof setting);
+    as_text_ns(latency, s->rows[s->best].point->figures.summary.median, AS_TIME_AUTO);
+    as_text_si(rate, s->rows[s->best].samples_per_second, NULL);
+    if (s->n_equal)
+        (void)snprintf(equal, sizeof equal, "; not significantly better than %zu other setting%s",
+                       s->n_equal, s->n_equal == 1 ? "" : "s");
+    as_page_pair(page, AS_STYLE_NONE, "best", "%s: %s %s/s at p50 %s%s%s",
+                 as_page_name(page, setting), rate, counts_inferences(s) ? "inferences" : "samples",
+                 latency, limited ? ", within the limits" : "", equal);
+    put_command(report, s->best, page);
+}
+
+static void put_findings(const struct as_sweep_report *report, struct as_page *page)
+{
+    const struct as_sweep *s = report->sweep;
     const char *axis = s->run->options->axes[0].name;
-    char setting[200], latency[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN];
+    char setting[200], rate[AS_TEXT_HUMAN];
 
     as_page_heading(page, "Scaling",
                     s->run->options->n_axes > 1
@@ -123,21 +177,10 @@ static void put_findings(const struct as_sweep *s, struct as_page *page)
                      "%s: beyond it, doubling gains less than %.0f %% throughput",
                      as_page_name(page, setting), AS_SWEEP_KNEE_GAIN * 100);
     }
-    if (s->best != SIZE_MAX) {
-        as_sweep_setting_text(s, s->best, setting, sizeof setting);
-        as_text_ns(latency, s->rows[s->best].point->figures.summary.median, AS_TIME_AUTO);
-        as_text_si(rate, s->rows[s->best].samples_per_second, NULL);
-        as_page_pair(
-            page, AS_STYLE_NONE, "best", "%s: %s %s/s at p50 %s%s", as_page_name(page, setting),
-            rate, counts_inferences(s) ? "inferences" : "samples", latency,
-            isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes) ? ", within the limits"
-                                                                         : "");
-    } else if (isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)) {
-        as_page_pair(page, AS_STYLE_WARN, "best", "no setting is within the limits");
-    }
-    if (s->advice)
-        as_page_pair(page, AS_STYLE_NONE, "verdict", "%s%s",
-                     s->verdict == AS_BOUND_UNKNOWN ? "" : "the model as a whole is ", s->advice);
+    put_fastest(report, page);
+    put_best(report, page);
+    if (s->advice && s->verdict != AS_BOUND_UNKNOWN)
+        as_page_pair(page, AS_STYLE_NONE, "verdict", "the model as a whole is %s", s->advice);
     if (s->drift > AS_SWEEP_MAX_DRIFT) {
         as_text_percent(rate, s->drift);
         as_page_pair(page, AS_STYLE_WARN, "unsteady",
@@ -201,7 +244,7 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
                          s->rows[r].point->rc == ASSAY_ERR_STATE ? "was not measured" : "failed",
                          as_page_name(&page, s->rows[r].point->err.msg));
         }
-    put_findings(s, &page);
+    put_findings(report, &page);
     return as_page_close(&page, err);
 }
 

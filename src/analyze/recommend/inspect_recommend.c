@@ -1,4 +1,4 @@
-/* analyze/model/inspect_recommend.c - what the structure of a model suggests, before it runs:
+/* analyze/recommend/inspect_recommend.c - what the structure of a model suggests, before it runs:
  * weights of equal content, tokens computed again, layers worth quantizing. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,5 +128,6 @@ void as_inspect_recommend(struct as_inspection *in)
     find_copies(in);
     find_recompute(in);
     find_quantization(in);
+    as_inspect_recommend_more(in);
     as_findings_rank(in->recommendations, in->n_recommendations);
 }
