@@ -16,7 +16,7 @@ for command in "report -s all $tmp/run.assay" "report --format=markdown $tmp/run
     "inspect --json --weights --train --fit 4KiB $seeds/attention.onnx" "inspect --format=csv $seeds/if.onnx" "inspect --format=markdown $seeds/loop.onnx" \
     "inspect --json $seeds/function.onnx" "inspect --weights --json $seeds/quant.onnx" "inspect --json $seeds/llama.gguf" \
     "inspect --weights $seeds/small.gguf" "inspect --json $seeds/loop.tflite" "inspect --train $seeds/conv.tflite" \
-    "inspect --weights --json $seeds/two.safetensors" "inspect --group op --train zoo:mlp" \
+    "inspect --weights --json $seeds/two.safetensors" "inspect --group op --train zoo:mlp" "inspect --json --train zoo:llama:layers=1,seq=0,past=-1" \
     "zoo mlp:inputs=4,hidden=4 --force -o $tmp/d/mlp.onnx"; do
     n=$(ASSAY_ALLOC_COUNT=1 "$assay" $command 2>&1 >/dev/null | sed -n 's/^allocations: //p')
     check "allocations of '$command' are counted" [ "${n:-0}" -gt 0 ]
