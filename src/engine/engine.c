@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "engine/exec.h"
+#include "engine/step_threads.h"
 
 struct as_engine {
     struct as_exec_plan p;
@@ -110,6 +111,8 @@ static int make_program(struct as_engine *engine, struct assay_error *err)
         rc = as_exec_fold(p, err);
     if (rc == ASSAY_OK)
         rc = open_library(p, err);
+    if (rc == ASSAY_OK)
+        as_step_threads_measure(p);
     if (rc == ASSAY_OK && !p->options->no_fuse)
         rc = as_exec_plan_optimize(p, err);
     if (rc == ASSAY_OK)
@@ -404,6 +407,7 @@ void as_engine_step(const struct as_engine *engine, size_t i, struct as_step_inf
                                   .n_sources = step->n_sources,
                                   .kernel = step->impl,
                                   .why = step->why,
+                                  .threads = step->threads ? step->threads : 1,
                                   .in_body = step->graph != p->plans[0].graph,
                                   .is_reorder = step->kind == AS_STEP_REORDER,
                                   .is_view = step->kind == AS_STEP_VIEW};

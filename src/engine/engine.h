@@ -55,6 +55,7 @@ struct as_step_info {
     uint64_t bytes_in, bytes_out; /* of one call: of its tensors in their layouts, weights too, as
                                      they were in the last run; 0: not known */
     uint64_t weight_bytes;
+    unsigned threads; /* it runs on; of one whose shapes are open: in the last run */
 };
 
 /* The model is borrowed, must live on, and must not be inferred again while the engine lives:

@@ -12,6 +12,7 @@
 #include "base/cursor.h"
 #include "engine/half.h"
 #include "engine/kernels/quant/kern_quant.h"
+#include "engine/step_threads.h"
 #include "model/infer/infer.h"
 
 enum { MAX_BODY_DEPTH = AS_MAX_GRAPH_DEPTH + 1 };
@@ -199,7 +200,7 @@ static void drop_works(struct as_exec *x, const struct as_work *until)
 void as_kernel_parallel(struct as_kernel_ctx *k, uint64_t n, uint64_t grain, as_kernel_work_fn work,
                         void *arg)
 {
-    as_thread_pool_run(k->exec->p->pool, n, grain, work, arg);
+    as_thread_pool_run(k->threads != 1 ? k->exec->p->pool : NULL, n, grain, work, arg);
 }
 
 uint64_t as_kernel_seed(const struct as_kernel_ctx *k)
@@ -243,10 +244,12 @@ static int run_plain(struct as_exec *x, struct as_step *step)
                               .exec = x,
                               .scratch = &x->scratch,
                               .mem = &p->mem,
-                              .threads = p->options->threads,
+                              .threads = step->threads ? step->threads : p->options->threads,
                               .err = x->err};
     int rc;
 
+    if (!step->is_static)
+        k.threads = step->threads = as_step_threads_now(p, step, false);
     rc = check_kinds(&k, step->kernel);
     if (rc < 0)
         return rc;

@@ -73,10 +73,11 @@ struct as_step {
     const struct as_provider *provider; /* NULL: plain C */
     void *state;                        /* the provider's */
     const char *impl;                   /* which kernel of the library, or "plain C" */
-    const char *why; /* of a reorder: what needs it; of a GEMM or convolution between quantized
-                        tensors: why it runs in f32; else NULL */
-    uint32_t index;  /* among all steps of the program: for samples */
-    uint32_t *drops; /* slots that nobody needs after it */
+    const char *why;  /* of a reorder: what needs it; of a GEMM or convolution between quantized
+                         tensors: why it runs in f32; else NULL */
+    unsigned threads; /* it runs on; of one whose shapes are open: in the last run */
+    uint32_t index;   /* among all steps of the program: for samples */
+    uint32_t *drops;  /* slots that nobody needs after it */
     uint32_t n_drops;
     const struct as_val **ins; /* for kernels: the slots' values; NULL where left out */
     struct as_val **outs;
@@ -127,6 +128,10 @@ struct as_exec_plan {
      * AS_NARROW_WEIGHT they do not fit and would be cut off without a word. */
     bool narrow_products;
     struct as_thread_pool *pool;
+    /* What handing work over costs now: to the pool, to the threads of the library. 0: one thread.
+     */
+    double pool_hand_over_ns, library_hand_over_ns;
+    uint64_t constant_bytes;
 };
 
 /* A library of fast kernels. */
@@ -137,6 +142,8 @@ struct as_provider {
     int (*open)(struct as_exec_plan *p, struct assay_error *err);
     void (*close)(struct as_exec_plan *p);
     void (*begin)(struct as_exec_plan *p); /* before each run: threads; or NULL */
+    /* Hands its threads a piece of work that is nothing; NULL: it has none. */
+    void (*hand_over)(struct as_exec_plan *p);
     /* Takes a static step of the plan that is being prepared: sets state, impl, and the layouts and
      * bytes of its output slots; asks for reorders of its inputs by as_exec_plan_reorder(). 1:
      * taken, 0: not mine (nothing changed but reorders that are then unused), negative: failed. */

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/cursor.h"
 #include "engine/exec.h"
+#include "engine/step_threads.h"
 #include "model/memory/memory_plan.h"
 
 static uint32_t root_of(const struct as_exec_plan *p, uint32_t id)
@@ -74,6 +75,7 @@ uint32_t as_exec_plan_reorder(struct as_exec_plan *p, struct as_plan *plan,
     step->in[0] = id;
     step->out[0] = made;
     step->provider = &as_provider_onednn;
+    step->threads = as_step_threads(p, step, true);
     step->impl = "reorder";
     step->why = who_needs(p, user, layout);
     if (!step->why) {
@@ -169,11 +171,13 @@ static int prepare_step(struct as_exec_plan *p, struct as_plan *plan, struct as_
                 (void)as_type_bytes(&p->slots[step->out[i]].type, &p->slots[step->out[i]].bytes);
         }
     if (step->is_static && step->kind == AS_STEP_NODE && p->has_library) {
+        step->threads = as_step_threads(p, step, true);
         rc = as_provider_onednn.prepare(p, plan, step, err);
         if (rc > 0)
             step->provider = &as_provider_onednn;
     }
     if (rc == 0) {
+        step->threads = step->is_static ? as_step_threads(p, step, false) : 0;
         rc = make_plain(p, plan, step, step->in, step->n_in, err);
         if (rc == ASSAY_OK)
             rc = make_plain(p, plan, step, step->captures, step->n_captures, err);

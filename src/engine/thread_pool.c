@@ -142,7 +142,7 @@ void as_thread_pool_run(struct as_thread_pool *pool, uint64_t n, uint64_t grain,
                         void *arg)
 {
     grain = grain ? grain : 1;
-    if (pool->n_threads == 0 || n <= grain) {
+    if (!pool || pool->n_threads == 0 || n <= grain) {
         for (uint64_t from = 0; from < n; from += grain)
             work(arg, from, n - from < grain ? n : from + grain);
         return;

@@ -14,7 +14,8 @@ AS_MUST_USE int as_thread_pool_new(struct as_thread_pool **pool, unsigned thread
                                    struct assay_error *err);
 void as_thread_pool_free(struct as_thread_pool *pool);
 
-/* Items 0..n-1 in pieces of `grain`; returns when all are done. From the owner's thread only. */
+/* Items 0..n-1 in pieces of `grain`; returns when all are done. From the owner's thread only; NULL:
+ * that thread does them all. */
 void as_thread_pool_run(struct as_thread_pool *pool, uint64_t n, uint64_t grain, as_pool_work work,
                         void *arg);
 

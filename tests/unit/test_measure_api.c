@@ -225,7 +225,7 @@ static void check_one_roofline(const struct assay_forward_profile *f, const stru
     struct as_profile profile = {.peaks = &peaks};
     struct as_profile_data data = {.threads = 1};
     struct as_joining j = {.profile = &profile, .data = &data};
-    struct as_profile_counts counts = {.flops = f->flops, .bytes = f->bytes_moved};
+    struct as_profile_counts counts = {.flops = f->flops, .bytes = f->bytes_moved, .threads = 1};
     struct as_roof found;
     double fraction;
 

@@ -41,7 +41,7 @@ void as_profile_find_roof(const struct as_joining *j, struct as_roof *roof, enum
                                 .local_bytes = (double)(counts->bytes - counts->weight_bytes),
                                 .footprint_bytes = j->footprint_bytes,
                                 .seconds = ns / 1e9,
-                                .threads = j->data->threads};
+                                .threads = counts->threads};
 
     if (j->profile->peaks)
         as_roof_find(roof, j->profile->peaks, &work);
@@ -86,8 +86,9 @@ static void finish_layers(struct as_joining *j)
 
     for (size_t i = 0; i < p->n_layers; i++) {
         struct as_profile_layer *layer = &p->layers[i];
-        struct as_profile_counts counts = {layer->step->executed_flops, layer->step->bytes,
-                                           layer->step->weight_bytes};
+        struct as_profile_counts counts = {
+            layer->step->executed_flops, layer->step->bytes, layer->step->weight_bytes,
+            layer->step->threads ? layer->step->threads : j->data->threads};
 
         layer->share = p->sum_ns > 0 ? layer->self_ns / p->sum_ns : 0;
         as_profile_find_roof(j, &layer->roof, layer->step->type, &counts, layer->self_ns);

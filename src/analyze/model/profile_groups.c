@@ -73,7 +73,8 @@ static void add_to_group(struct as_profile_group *group, const struct as_profile
  * and its bound what bounds most of that time. */
 static void finish_group(const struct as_joining *j, struct as_profile_group *group)
 {
-    struct as_profile_counts counts = {group->executed_flops, group->bytes, group->weight_bytes};
+    struct as_profile_counts counts = {group->executed_flops, group->bytes, group->weight_bytes,
+                                       j->data->threads};
 
     as_profile_find_roof(j, &group->roof, group->type, &counts, group->self_ns);
     group->roof.roof_fraction =

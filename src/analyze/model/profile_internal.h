@@ -15,6 +15,7 @@ struct as_profile_counts {
     uint64_t flops; /* as executed */
     uint64_t bytes;
     uint64_t weight_bytes; /* of the bytes */
+    unsigned threads;      /* whose roofline it is held against */
 };
 
 /* Of work that took so long; without peaks all that needs them is NaN. */

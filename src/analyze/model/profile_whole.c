@@ -120,6 +120,7 @@ static void find_whole(struct as_joining *j)
         p->roof.achieved = ns > 0 ? (double)j->data->model.executed_flops / ns * 1e9 : AS_UNKNOWN;
         return;
     }
+    whole.counts.threads = j->data->threads;
     add_layers(&whole, p);
     if (!j->data->model.complete)
         ns *= whole.share;

@@ -6,6 +6,7 @@
 #include "analyze/recommend/recommend_internal.h"
 
 #define WORTH_THREADS 0.1
+#define WORTH_FEWER   0.95 /* of the time: above it the difference is of no use */
 #define SPLIT_NS      20000 /* a call this short gains nothing: handing work over takes microseconds */
 
 /* ---- threads ---- */
@@ -17,7 +18,8 @@ static void advise_fewer_threads(struct as_profile *p)
     const struct as_thread_trial *t = &p->data->trial;
     char few[AS_TEXT_HUMAN], many[AS_TEXT_HUMAN];
 
-    if (!as_thread_trial_won(t) || t->threads >= t->against || p->data->threads != t->against)
+    if (!as_thread_trial_won(t) || t->factor > WORTH_FEWER || t->threads >= t->against ||
+        p->data->threads != t->against)
         return;
     as_text_ns(few, t->threads_ns, AS_TIME_AUTO);
     as_text_ns(many, t->against_ns, AS_TIME_AUTO);

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "engine/step_threads.h"
 
 /* 1: taken, 0: not; failures are in d->rc. */
 typedef int (*take_fn)(struct as_dnn *d);
@@ -148,6 +149,7 @@ static int prepare(struct as_exec_plan *p, struct as_plan *plan, struct as_step 
 
     if (!take || step->n_out < 1 || step->out[0] == AS_NONE)
         return 0;
+    as_onednn_threads(p, step->threads);
     rc = begin_step(&d);
     if (rc == ASSAY_OK)
         rc = take->take(&d);
@@ -164,8 +166,11 @@ static int prepare_reorder(struct as_exec_plan *p, struct as_step *step, struct 
     struct as_dnn d = {.p = p, .step = step, .err = err};
     struct as_dnn_tensor from, to;
     struct as_dnn_ref source = {.place = AS_DNN_IN}, target = {.place = AS_DNN_OUT};
-    int rc = begin_step(&d);
+    unsigned before = ((struct as_onednn *)p->library)->threads; /* of the step that needs it */
+    int rc;
 
+    as_onednn_threads(p, step->threads);
+    rc = begin_step(&d);
     if (rc == ASSAY_OK && (!as_dnn_in(&d, 0, &from) || !as_dnn_out(&d, 0, &to)))
         rc = as_fail(err, ASSAY_ERR_UNSUPPORTED, "a tensor cannot be laid out in another way");
     if (rc == ASSAY_OK) {
@@ -180,6 +185,7 @@ static int prepare_reorder(struct as_exec_plan *p, struct as_step *step, struct 
         rc = commit(&d);
     }
     end_step(&d);
+    as_onednn_threads(p, before);
     return rc < 0 ? rc : ASSAY_OK;
 }
 
@@ -229,12 +235,16 @@ static int run_state(struct as_dnn_state *state, const struct as_step *step, voi
 
 static int run(struct as_exec_plan *p, const struct as_step *step, struct assay_error *err)
 {
+    as_onednn_threads(p, step->threads);
     return run_state(step->state, step, p->workspace, err);
 }
 
 static void begin(struct as_exec_plan *p)
 {
-    as_onednn_threads(p);
+    struct as_onednn *lib = p->library;
+
+    lib->threads = 0; /* whoever ran before set what it needed */
+    as_onednn_threads(p, 0);
 }
 
 static void drop(void *state)
@@ -298,10 +308,15 @@ static int make_now(struct as_exec_plan *p, struct as_step *step, struct as_kern
                     const struct take *take, struct as_dnn_state **made)
 {
     struct as_dnn d = {.p = p, .step = step, .k = k, .err = k->err};
-    int rc = begin_step(&d);
+    unsigned threads = as_step_threads_now(p, step, true);
+    int rc;
 
-    if (rc == ASSAY_OK)
+    as_onednn_threads(p, threads);
+    rc = begin_step(&d);
+    if (rc == ASSAY_OK) {
+        d.state->threads = threads;
         rc = take->take(&d);
+    }
     if (rc == 1 && d.rc == ASSAY_OK &&
         ((d.out.desc.ndims && !as_dnn_copy(&d, &d.out, &d.out_plain)) || !as_dnn_pack_all(&d)))
         rc = 0;
@@ -388,6 +403,8 @@ static int run_now(struct as_exec_plan *p, struct as_step *step, struct as_kerne
             return ASSAY_ERR_NOMEM;
     }
     step->impl = state->impl;
+    step->threads = state->threads;
+    as_onednn_threads(p, state->threads);
     rc = run_state(state, step, work, k->err);
     return rc < 0 ? rc : 1;
 }
@@ -397,6 +414,7 @@ const struct as_provider as_provider_onednn = {
     .open = as_onednn_open,
     .close = as_onednn_close,
     .begin = begin,
+    .hand_over = as_onednn_hand_over,
     .prepare = prepare,
     .prepare_reorder = prepare_reorder,
     .same = as_dnn_same_layout,

@@ -14,6 +14,9 @@ struct as_onednn {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     void (*set_threads)(int threads); /* OpenMP's; NULL: the library has no threads */
+    /* OpenMP's parallel region, as compilers call it; NULL: the library has no threads of it. */
+    void (*parallel)(void (*work)(void *data), void *data, unsigned threads, unsigned flags);
+    unsigned threads;                 /* set last, by this plan and in this run */
     struct as_arena *arena;           /* the program's, for layouts */
     struct as_onednn_layout *layouts; /* each only once */
 };
@@ -21,7 +24,10 @@ struct as_onednn {
 /* ---- onednn_library.c ---- */
 AS_MUST_USE int as_onednn_open(struct as_exec_plan *p, struct assay_error *err);
 void as_onednn_close(struct as_exec_plan *p);
-void as_onednn_threads(const struct as_exec_plan *p);
+/* A primitive keeps the number of threads that it was made for, and needs as many when it runs. 0:
+ * as many as the plan has. */
+void as_onednn_threads(const struct as_exec_plan *p, unsigned threads);
+void as_onednn_hand_over(struct as_exec_plan *p);
 
 /* ---- onednn_layout.c ---- */
 /* Row by row; false for what oneDNN cannot hold: too many axes, none of an axis, a strange dtype.
@@ -92,6 +98,7 @@ struct as_dnn_shapes {
 /* A step made ready: its calls, in order. */
 struct as_dnn_state {
     struct as_dnn_state *next; /* for other shapes */
+    unsigned threads;          /* its primitives were made for */
     struct as_dnn_shapes shapes;
     bool tried; /* for those: whether there is a kernel is known */
     struct as_onednn *lib;

@@ -75,14 +75,28 @@ static int start(struct as_onednn *lib, struct as_exec_plan *p, struct assay_err
     return ASSAY_OK;
 }
 
-/* A primitive keeps the number of threads that it was made for: it is set before the first is made,
- * and again before each run, since another engine may have run in between. */
-void as_onednn_threads(const struct as_exec_plan *p)
+/* It is set again at the begin of each run, since another engine may have run in between. */
+void as_onednn_threads(const struct as_exec_plan *p, unsigned threads)
 {
-    const struct as_onednn *lib = p->library;
+    struct as_onednn *lib = p->library;
 
-    if (lib->set_threads)
-        lib->set_threads(p->options->threads ? (int)p->options->threads : 1);
+    threads = threads ? threads : p->options->threads ? p->options->threads : 1;
+    if (lib->set_threads && lib->threads != threads)
+        lib->set_threads((int)threads);
+    lib->threads = threads;
+}
+
+static void nothing(void *data)
+{
+    (void)data;
+}
+
+void as_onednn_hand_over(struct as_exec_plan *p)
+{
+    struct as_onednn *lib = p->library;
+
+    if (lib->parallel)
+        lib->parallel(nothing, NULL, p->options->threads, 0);
 }
 
 int as_onednn_open(struct as_exec_plan *p, struct assay_error *err)
@@ -99,7 +113,8 @@ int as_onednn_open(struct as_exec_plan *p, struct assay_error *err)
     p->library = lib;
     lib->arena = &p->arena;
     (void)find(library, "omp_set_num_threads", &lib->set_threads);
-    as_onednn_threads(p);
+    (void)find(library, "GOMP_parallel", &lib->parallel);
+    as_onednn_threads(p, 0);
     rc = find_all(library, &lib->api, err);
     if (rc == ASSAY_OK)
         rc = start(lib, p, err);

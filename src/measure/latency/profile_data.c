@@ -149,6 +149,7 @@ static int make_step(struct join *j, size_t i, struct assay_error *err)
         .nodes = as_arena_zero(j->arena, info.n_sources + 1, sizeof *step->nodes),
         .n_nodes = info.n_sources,
         .index = i,
+        .threads = info.threads,
         .is_reorder = info.is_reorder,
         .calls = pass->calls[i * pass->n_runs],
         .live_known = j->run->memory_counted,

@@ -22,7 +22,8 @@ struct as_profile_step {
                            tensors: why it runs in f32; NULL: neither */
     const char **nodes; /* of the file whose work is done here */
     size_t n_nodes;
-    uint64_t index; /* in the engine's plan */
+    uint64_t index;   /* in the engine's plan */
+    uint32_t threads; /* it ran on; 0: not known, from before there was a choice */
     bool is_reorder;
     bool counted; /* every node in it has counts; else macs and flops are what is known */
     enum as_peak_type type;

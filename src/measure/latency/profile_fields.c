@@ -18,6 +18,7 @@ static const struct as_json_field step_fields[] = {
     AS_FIELD_LATER(struct as_profile_step, why),
     AS_FIELD_VALUES(struct as_profile_step, nodes, n_nodes, MAX_LIST),
     AS_FIELD(struct as_profile_step, index),
+    AS_FIELD_LATER(struct as_profile_step, threads),
     AS_FIELD(struct as_profile_step, is_reorder),
     AS_FIELD(struct as_profile_step, counted),
     AS_FIELD_ENUM(struct as_profile_step, type, AS_PEAK_TYPE_COUNT),

@@ -394,6 +394,11 @@ static bool step_moved(const void *object)
     return ((const S *)object)->counted || ((const S *)object)->bytes > 0;
 }
 
+static bool step_threads_known(const void *object)
+{
+    return ((const S *)object)->threads > 0;
+}
+
 static const struct as_json_field step_fields[] = {
     AS_FIELD_HELP(S, name, NULL, "of the node it is named after"),
     AS_FIELD(S, op),
@@ -402,6 +407,7 @@ static const struct as_json_field step_fields[] = {
     AS_FIELD(S, layout),
     AS_FIELD_KEY(S, "reorder", is_reorder, NULL, "copies a tensor into another layout"),
     AS_FIELD_VALUES(S, nodes, n_nodes, SIZE_MAX),
+    AS_FIELD_IF(S, "threads", threads, step_threads_known),
     AS_FIELD(S, calls),
     AS_FIELD(S, counted),
     AS_FIELD_IF(S, "macs", macs, step_counted),

@@ -14,6 +14,7 @@ enum column {
     OP,
     STEPS,
     CALLS,
+    THREADS,
     SELF,
     SHARE,
     BAR,
@@ -38,6 +39,7 @@ static const struct as_row_column looks[] = {
             .may_shrink = true},
     [STEPS] = {.id = STEPS, .title = "layers", .shown = AS_SHOWN_COUNT, .drop = 6},
     [CALLS] = {.id = CALLS, .title = "calls", .shown = AS_SHOWN_COUNT, .drop = 9},
+    [THREADS] = {.id = THREADS, .title = "threads", .shown = AS_SHOWN_COUNT, .drop = 6},
     [SELF] = {.id = SELF, .title = "self", .shown = AS_SHOWN_TIME},
     [SHARE] = {.id = SHARE, .title = "share", .shown = AS_SHOWN_SHARE},
     [BAR] = {.id = BAR, .title = " ", .shown = AS_SHOWN_BAR, .drop = 10, .min_width = 8},
@@ -67,6 +69,7 @@ struct lines {
     const uint32_t *order;
     double *so_far; /* shares of the layers shown, summed up from the top */
     const struct as_profile_group *groups;
+    bool threads_differ; /* from layer to layer */
 };
 
 /* A layer is a group of one. */
@@ -167,6 +170,9 @@ static void get_cell(void *user, size_t row, const struct as_row_column *column,
     case CUMULATIVE:
         cell->number = l.cumulative_share;
         break;
+    case THREADS:
+        make_whole(cell, step ? step->threads : 0);
+        break;
     case GFLOPS:
         cell->number = l.counted && l.flops > 0 ? l.roof.achieved : AS_UNKNOWN;
         break;
@@ -210,7 +216,8 @@ static void put_lines(struct as_page *page, struct lines *lines, size_t shown, c
     size_t n = 0;
 
     for (unsigned c = 0; c < COLUMN_COUNT; c++)
-        if (lines->layers ? c != STEPS : c != OP && c != KERNEL)
+        if (lines->layers ? c != STEPS && (c != THREADS || lines->threads_differ)
+                          : c != OP && c != KERNEL && c != THREADS)
             chosen[n++] = looks[c];
     chosen[0].title = first;
     for (size_t i = 0; i < n; i++)
@@ -258,6 +265,8 @@ void as_profile_put_layers(const struct as_profile_report *report, struct as_pag
     double so_far = 0;
 
     lines.so_far = as_arena_zero(&page->arena, shown + 1, sizeof *lines.so_far);
+    for (size_t i = 1; i < p->n_layers; i++)
+        lines.threads_differ |= p->layers[i].step->threads != p->layers[0].step->threads;
     page->nomem |= !lines.order || !lines.so_far;
     if (!lines.order || !lines.so_far || p->n_layers == 0)
         return;
