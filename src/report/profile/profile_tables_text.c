@@ -329,20 +329,22 @@ static void put_prefill(const struct as_token_run *t, struct as_page *page)
 static void put_steps(const struct as_token_run *t, struct as_page *page)
 {
     const char *what = t->kind == AS_TOKENS_STREAM ? "piece" : "token";
-    char text[AS_TEXT_HUMAN], p95[AS_TEXT_HUMAN] = "-", rate[AS_TEXT_HUMAN], cache[AS_TEXT_HUMAN];
+    char text[AS_TEXT_HUMAN], p95[AS_TEXT_HUMAN + 8] = "", rate[AS_TEXT_HUMAN];
+    char cache[AS_TEXT_HUMAN];
     double values[60];
     size_t n = t->n_steps < 60 ? t->n_steps : 60;
 
     if (t->n_steps == 0)
         return;
     as_text_ns(text, t->median_ns, AS_TIME_AUTO);
-    if (isfinite(t->p95_ns))
-        as_text_ns(p95, t->p95_ns, AS_TIME_AUTO);
+    if (isfinite(t->p95_ns)) {
+        as_text_ns(rate, t->p95_ns, AS_TIME_AUTO);
+        (void)snprintf(p95, sizeof p95, ", p95 %s", rate);
+    }
     as_text_si(rate, t->tokens_per_s, NULL);
     as_text_bytes(cache, (double)t->steps[t->n_steps - 1].cache_bytes);
-    as_page_line(page, AS_STYLE_NONE, "%-11s %s a %s, p95 %s: %s %ss/s over %zu",
-                 t->kind == AS_TOKENS_STREAM ? "stream" : "decode", text, what, p95, rate, what,
-                 t->n_steps);
+    as_page_pair(page, AS_STYLE_NONE, t->kind == AS_TOKENS_STREAM ? "stream" : "decode",
+                 "p50 %s per %s%s: %s %ss/s over %zu", text, what, p95, rate, what, t->n_steps);
     if (t->peak_cache_bytes > 0)
         as_page_pair(page, AS_STYLE_NONE, "state", "%s at a context of %lld%s", cache,
                      (long long)t->steps[t->n_steps - 1].context,
@@ -351,7 +353,10 @@ static void put_steps(const struct as_token_run *t, struct as_page *page)
                          : "");
     if (isfinite(t->shapes_ns)) {
         as_text_ns(text, t->shapes_ns, AS_TIME_AUTO);
-        as_page_pair(page, AS_STYLE_DIM, NULL, "%s of each step is spent on growing shapes", text);
+        as_page_pair(page, AS_STYLE_DIM, NULL,
+                     "%s of each step is spent on growing shapes; a cache of one length, as in the "
+                     "section of one token, needs none of it",
+                     text);
     }
     for (size_t i = 0; i < n; i++)
         values[i] = t->steps[t->n_steps * i / n].ns;
