@@ -136,17 +136,15 @@ static void add_live(const struct as_heap_thread *t, uint64_t *live, uint32_t n_
     }
 }
 
-/* Who owns what is live now, into the half of the table that is not the last one. */
-static void note_owners(struct as_heap_shm *heap, int64_t total)
+static bool note_cells(struct as_heap_shm *heap, uint64_t half)
 {
-    uint64_t number = atomic_load(&heap->n_snapshots), *live;
     uint32_t n_cells = atomic_load(&heap->n_cells), n_threads = atomic_load(&heap->n_threads);
+    uint64_t *live = as_heap_at(heap, AS_HEAP_PEAK_AT + half * AS_HEAP_CELLS * sizeof *live);
 
     if (n_cells > AS_HEAP_CELLS)
         n_cells = AS_HEAP_CELLS;
-    live = as_heap_at(heap, AS_HEAP_PEAK_AT + number % 2 * AS_HEAP_CELLS * sizeof *live);
     if (!as_heap_touch(live, n_cells * sizeof *live))
-        return;
+        return false;
     memset(live, 0, n_cells * sizeof *live);
     for (uint32_t i = 0; i < n_threads && i < AS_HEAP_THREADS; i++) {
         const struct as_heap_thread *t = as_heap_thread_at(heap, i);
@@ -154,7 +152,35 @@ static void note_owners(struct as_heap_shm *heap, int64_t total)
         if (t)
             add_live(t, live, n_cells);
     }
-    atomic_store(&heap->snapshot_cells[number % 2], n_cells);
+    atomic_store(&heap->snapshot_cells[half], n_cells);
+    return true;
+}
+
+/* Samples of stacks that are live now, in AS_HEAP_WEIGHT_ONE. */
+static void note_stacks(struct as_heap_shm *heap, uint64_t half)
+{
+    const struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
+    uint64_t *live = as_heap_at(heap, AS_HEAP_STACK_PEAK_AT + half * AS_HEAP_STACKS * sizeof *live);
+    uint32_t n = atomic_load(&heap->n_stacks);
+
+    if (n > AS_HEAP_STACKS)
+        n = AS_HEAP_STACKS;
+    if (n <= 1 || !as_heap_touch(live, n * sizeof *live))
+        n = 0;
+    for (uint32_t i = 1; i < n; i++)
+        live[i] = atomic_load_explicit(&entry[i].allocated_bytes, memory_order_relaxed) -
+                  atomic_load_explicit(&entry[i].freed_bytes, memory_order_relaxed);
+    atomic_store(&heap->snapshot_stacks[half], n);
+}
+
+/* Who owns what is live now, into the half of the tables that is not the last one. */
+static void note_owners(struct as_heap_shm *heap, int64_t total)
+{
+    uint64_t number = atomic_load(&heap->n_snapshots);
+
+    if (!note_cells(heap, number % 2))
+        return;
+    note_stacks(heap, number % 2);
     atomic_store(&heap->snapshot_bytes, total);
     atomic_store(&heap->n_snapshots, number + 1);
 }
