@@ -74,6 +74,16 @@ static void count_used(uint64_t bytes)
         as_own_memory_note(as_life.shm);
 }
 
+void *as_heap_table_map(size_t bytes)
+{
+    return map(bytes);
+}
+
+void as_heap_table_count(uint64_t bytes)
+{
+    count_used(bytes);
+}
+
 static bool add_table(void)
 {
     uint32_t n = atomic_load(&n_tables);
