@@ -11,6 +11,7 @@
 #define LITTLE_LEFT   0.2 /* of what it grew by: then it was given back */
 #define SITES_EXPLAIN 0.5 /* of a series's growth: then the sites are asked, else the sums */
 #define SHORT_RUN     1.0 /* seconds */
+#define SLIGHT        0.02 /* of what the processes hold */
 #define STEPS_ENOUGH  8u  /* of memory kept by the epoch: these are found */
 #define PLACE_TEXT    400
 
@@ -358,6 +359,16 @@ static bool is_of_loading(const struct as_target_findings *f, const struct as_ta
     return false;
 }
 
+/* Where nobody counts blocks (children), pages that allocators keep are all that is seen: it takes
+ * some of what the processes hold to be more than that. */
+static bool is_slight(const struct as_target *p, const struct as_target_growth *g)
+{
+    const struct as_target_series *of = p->anon.n ? &p->anon : &p->rss;
+
+    return g->of_processes && !g->counts && !all_counted(p, g) &&
+           g->net_bytes < SLIGHT * largest(of);
+}
+
 /* Growth was found: whether it stays a leak. */
 static enum as_growth_verdict hold_against_end(const struct as_target_findings *f,
                                                const struct as_target *target,
@@ -365,7 +376,7 @@ static enum as_growth_verdict hold_against_end(const struct as_target_findings *
 {
     if (g->counts && g->fell && isfinite(g->stopped_seconds))
         return AS_GROWTH_RETURNED;
-    if (is_of_loading(f, target, g))
+    if (is_of_loading(f, target, g) || is_slight(target, g))
         return AS_GROWTH_NONE;
     if (!g->counts && is_collected(sum->runtime) &&
         (g->of_processes || strcmp(sum->runtime, "V8") == 0)) { /* whose buffers malloc makes */
