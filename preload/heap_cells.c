@@ -47,8 +47,13 @@ static uint32_t claim_cell(struct as_heap_shm *heap, uint64_t site, uint32_t cel
 /* Pages of the index that were asked for: a program with few sites needs one of them. */
 static _Atomic uint32_t index_pages[AS_HEAP_CELL_SLOTS / PAGE_SLOTS / 32];
 
+/* How much of each half of the tables of the peak was asked for: one at a time looks. */
+static uint32_t peak_cells[2], peak_stacks[2];
+
 void as_heap_cells_begin(void)
 {
+    memset(peak_cells, 0, sizeof peak_cells);
+    memset(peak_stacks, 0, sizeof peak_stacks);
     for (size_t i = 0; i < sizeof index_pages / sizeof *index_pages; i++)
         atomic_store(&index_pages[i], 0);
 }
@@ -136,6 +141,13 @@ static void add_live(const struct as_heap_thread *t, uint64_t *live, uint32_t n_
     }
 }
 
+static bool have_peak(uint32_t *there, const uint64_t *live, uint32_t n)
+{
+    if (n > *there && as_heap_touch(live, n * sizeof *live))
+        *there = n;
+    return n <= *there;
+}
+
 static bool note_cells(struct as_heap_shm *heap, uint64_t half)
 {
     uint32_t n_cells = atomic_load(&heap->n_cells), n_threads = atomic_load(&heap->n_threads);
@@ -143,7 +155,7 @@ static bool note_cells(struct as_heap_shm *heap, uint64_t half)
 
     if (n_cells > AS_HEAP_CELLS)
         n_cells = AS_HEAP_CELLS;
-    if (!as_heap_touch(live, n_cells * sizeof *live))
+    if (!have_peak(&peak_cells[half], live, n_cells))
         return false;
     memset(live, 0, n_cells * sizeof *live);
     for (uint32_t i = 0; i < n_threads && i < AS_HEAP_THREADS; i++) {
@@ -165,7 +177,7 @@ static void note_stacks(struct as_heap_shm *heap, uint64_t half)
 
     if (n > AS_HEAP_STACKS)
         n = AS_HEAP_STACKS;
-    if (n <= 1 || !as_heap_touch(live, n * sizeof *live))
+    if (n <= 1 || !have_peak(&peak_stacks[half], live, n))
         n = 0;
     for (uint32_t i = 1; i < n; i++)
         live[i] = atomic_load_explicit(&entry[i].allocated_bytes, memory_order_relaxed) -
