@@ -41,7 +41,7 @@ static bool keep_from_children;
 
 static _Atomic bool thorough;
 
-static struct detail *_Atomic chunk[DETAIL_CHUNKS];
+static AS_FAR struct detail *_Atomic chunk[DETAIL_CHUNKS];
 static _Atomic uint64_t free_details; /* number of the first; the high half counts */
 static _Atomic uint32_t n_details = 1;
 

@@ -25,7 +25,7 @@
 #define MAX_WINDOW   10
 #define RANGES       82 /* the detector's window is such a part of a series, where that is short */
 #define LEAST_PART   0.02 /* of a series: less is no rise */
-#define LEAST_COUNT  8  /* descriptors or threads more than at first: fewer are no leak yet */
+#define LEAST_COUNT  8    /* descriptors or threads more than at first: fewer are no leak yet */
 
 const char *as_findings_say(struct as_target_findings *f, const char *fmt, ...)
 {
@@ -297,8 +297,8 @@ static int judge_series(struct as_target_findings *f, const struct judged *of, d
         if (g->of_processes && g->verdict == AS_GROWTH_FOUND && g->net_bytes < AS_MIB)
             g->verdict = AS_GROWTH_NONE;
         if (g->verdict == AS_GROWTH_NONE && !of->steps)
-            g->open_rise = as_growth_in_steps(s->seconds, s->value, n, least_rise(of, n),
-                                              &g->open_steps);
+            g->open_rise =
+                as_growth_in_steps(s->seconds, s->value, n, least_rise(of, n), &g->open_steps);
     }
     f->n_growths++;
     return ASSAY_OK;

@@ -42,7 +42,7 @@ struct as_target_growth {
      * so many. 0: it did not. */
     double open_rise;
     uint32_t open_steps;
-    const char *text;         /* one sentence */
+    const char *text; /* one sentence */
 };
 #define AS_TARGET_MIN_SAMPLES 30 /* fewer and the test keeps silent */
 #define AS_TARGET_GROWTHS     5 /* heap, at iterations too, resident memory, descriptors, threads */

@@ -8,11 +8,11 @@
 #include "base/text/text.h"
 #include "base/units.h"
 
-#define LITTLE_LEFT   0.2 /* of what it grew by: then it was given back */
-#define SITES_EXPLAIN 0.5 /* of a series's growth: then the sites are asked, else the sums */
-#define SHORT_RUN     1.0 /* seconds */
+#define LITTLE_LEFT   0.2  /* of what it grew by: then it was given back */
+#define SITES_EXPLAIN 0.5  /* of a series's growth: then the sites are asked, else the sums */
+#define SHORT_RUN     1.0  /* seconds */
 #define SLIGHT        0.02 /* of what the processes hold */
-#define STEPS_ENOUGH  8u  /* of memory kept by the epoch: these are found */
+#define STEPS_ENOUGH  8u   /* of memory kept by the epoch: these are found */
 #define PLACE_TEXT    400
 
 static bool may_hold(const struct as_process_row *r, double bytes)

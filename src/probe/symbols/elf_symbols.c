@@ -15,10 +15,10 @@
 #include "probe/symbols/dwarf_lines.h"
 #include "probe/symbols/elf_file.h"
 
-#define MAX_MODULES  1024u
-#define FULL_MODULES 512u
+#define MAX_MODULES    1024u
+#define FULL_MODULES   512u
 #define FULL_FUNCTIONS ((size_t)1 << 20)
-#define DEBUG_FOLDER "/usr/lib/debug"
+#define DEBUG_FOLDER   "/usr/lib/debug"
 
 /* The name of a function, made when it is first asked for. */
 struct shown {
@@ -33,9 +33,9 @@ struct module {
     bool partly; /* memory ran out: some names are missing */
     struct as_elf_file file, debug;
     struct as_elf_functions functions;
-    struct shown *shown;     /* [function] */
-    const char *debug_path;  /* of the file with debug information; NULL: none */
-    struct line *line;       /* sorted by address; those without an answer too */
+    struct shown *shown;    /* [function] */
+    const char *debug_path; /* of the file with debug information; NULL: none */
+    struct line *line;      /* sorted by address; those without an answer too */
     size_t n_lines, lines_capacity;
 };
 

@@ -46,7 +46,8 @@ bool as_symbols_is_full(const struct as_symbols *symbols);
 #define AS_SYMBOLS_MAX_LINES 65536u /* addresses that lines are looked for; others have none */
 
 /* Looks for the lines of these return addresses, all at once: as_symbols_find() has them from then
- * on. Once for each map. Debug information that cannot be read costs its lines alone; only NOMEM fails. */
+ * on. Once for each map. Debug information that cannot be read costs its lines alone; only NOMEM
+ * fails. */
 AS_MUST_USE int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, size_t n,
                                       struct assay_error *err);
 
