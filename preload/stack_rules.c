@@ -195,7 +195,7 @@ static bool take_augmentation(struct common *cie, const uint8_t *letter, struct 
 static bool take_common(struct common *cie, struct as_cursor *c)
 {
     uint8_t version;
-    const uint8_t *letters = c->at, *data;
+    const uint8_t *letters, *data;
     uint64_t register_, size;
 
     *cie = (struct common){.encoding = SIZE_NATIVE};
