@@ -26,6 +26,21 @@ static bool is_cell(const struct as_heap_cell *cell, uint64_t site, uint32_t cel
     return cell->address == site && cell->layer == cell_key >> 2 && cell->kind == (cell_key & 3);
 }
 
+/* Pages of the table are asked for one by one, as far as somebody did not before. */
+static _Atomic uint32_t cell_pages;
+
+static bool have_cell(const struct as_heap_cell *cell, uint32_t number)
+{
+    uint32_t page = number / (AS_HEAP_PAGE / (uint32_t)sizeof *cell) + 1;
+
+    if (page <= atomic_load_explicit(&cell_pages, memory_order_relaxed))
+        return true;
+    if (!as_heap_touch(cell, sizeof *cell))
+        return false;
+    atomic_store_explicit(&cell_pages, page, memory_order_relaxed);
+    return true;
+}
+
 /* A number of its own, filled, not yet in the index; 0: none left. */
 static uint32_t claim_cell(struct as_heap_shm *heap, uint64_t site, uint32_t cell_key)
 {
@@ -36,7 +51,7 @@ static uint32_t claim_cell(struct as_heap_shm *heap, uint64_t site, uint32_t cel
         if (number >= AS_HEAP_CELLS)
             return 0;
     } while (!atomic_compare_exchange_weak(&heap->n_cells, &number, number + 1));
-    if (!as_heap_touch(&cells[number], sizeof *cells))
+    if (!have_cell(&cells[number], number))
         return 0;
     cells[number].address = site;
     cells[number].layer = cell_key >> 2;
@@ -52,6 +67,7 @@ static uint32_t peak_cells[2], peak_stacks[2];
 
 void as_heap_cells_begin(void)
 {
+    atomic_store(&cell_pages, 0);
     memset(peak_cells, 0, sizeof peak_cells);
     memset(peak_stacks, 0, sizeof peak_stacks);
     for (size_t i = 0; i < sizeof index_pages / sizeof *index_pages; i++)
