@@ -1,6 +1,6 @@
 /* preload/stack_walk.h - the stack of the calling thread, by rules that are found once for each
- * address and kept. It allocates nothing, takes no lock and reads no memory outside the thread's
- * stack. */
+ * address and kept. It allocates nothing, takes no lock, and reads of the stack nothing below the
+ * frame that it starts from, nor above where the thread's stack ends. */
 #ifndef AS_PRELOAD_STACK_WALK_H
 #define AS_PRELOAD_STACK_WALK_H
 

@@ -8,6 +8,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static uintptr_t place_of(const uint8_t *data)
+{
+    return (uintptr_t)data[0] | (uintptr_t)data[1] << 8;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t bytes = size < PAGE + 4 ? PAGE : size - 4;
@@ -24,8 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     m = (struct as_unwind_module){.start = (uintptr_t)image,
                                   .end = (uintptr_t)image + bytes,
                                   .bias = (uintptr_t)image,
-                                  .index = (uintptr_t)image + (data[0] | data[1] << 8)};
-    r = as_unwind_rule_find(&m, (uintptr_t)image + (data[2] | data[3] << 8));
+                                  .index = (uintptr_t)image + place_of(data)};
+    r = as_unwind_rule_find(&m, (uintptr_t)image + place_of(data + 2));
     if (r.cfa > AS_CFA_AT_RBP || r.rbp > AS_RBP_FROM_RBP || m.read_from > m.read_to ||
         (m.read_to && (m.read_from < m.start || m.read_to > m.end)))
         abort();
