@@ -23,6 +23,7 @@
 #include "heap_table.h"
 #include "life.h"
 #include "shm_file.h"
+#include "stack_walk.h"
 
 /* What a child needs to attach anew: it finds the page of the living empty. */
 static struct {
@@ -69,7 +70,9 @@ void *as_next_function(const char *name, const void *caller)
 
     if (!found)
         found = find_beside(name, caller);
-    (void)dlerror(); /* the program shall not find our failed search */
+    /* The program shall not find our failed search. dlerror() would make its text first. */
+    if (!found)
+        (void)dlsym(RTLD_DEFAULT, "malloc");
     errno = before;
     return found;
 }
@@ -205,6 +208,7 @@ void as_let_go(void)
         return;
     asleep.was_alive = false; /* it does not come back */
     as_heap_table_let_go();
+    as_unwind_let_go();
     as_heap_arena_forked();
     (void)syscall(SYS_munmap, shm, AS_SHM_FIRST_BYTES);
 }
@@ -271,6 +275,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     Dl_info self;
 
     as_heap_prepare();
+    as_unwind_start(argv);
     as_call_filter_prepare();
     as_shm_end_prepare();
     kept.user = geteuid();

@@ -14,6 +14,7 @@
 
 #include "attach.h"
 #include "gemm_core.h"
+#include "life.h"
 
 #define PLACES     1024u
 #define PROBES     16u
@@ -25,7 +26,7 @@ struct place {
     _Atomic(void *) function;
 };
 
-static struct place places[PLACES];
+static AS_FAR struct place places[PLACES];
 
 _Static_assert(AS_GEMM_CALL_COUNT <= 1u << 8, "a number has eight bits in the key");
 

@@ -26,6 +26,21 @@ static bool is_cell(const struct as_heap_cell *cell, uint64_t site, uint32_t cel
     return cell->address == site && cell->layer == cell_key >> 2 && cell->kind == (cell_key & 3);
 }
 
+/* Pages of the table are asked for one by one, as far as somebody did not before. */
+static _Atomic uint32_t cell_pages;
+
+static bool have_cell(const struct as_heap_cell *cell, uint32_t number)
+{
+    uint32_t page = number / (AS_HEAP_PAGE / (uint32_t)sizeof *cell) + 1;
+
+    if (page <= atomic_load_explicit(&cell_pages, memory_order_relaxed))
+        return true;
+    if (!as_heap_touch(cell, sizeof *cell))
+        return false;
+    atomic_store_explicit(&cell_pages, page, memory_order_relaxed);
+    return true;
+}
+
 /* A number of its own, filled, not yet in the index; 0: none left. */
 static uint32_t claim_cell(struct as_heap_shm *heap, uint64_t site, uint32_t cell_key)
 {
@@ -36,7 +51,7 @@ static uint32_t claim_cell(struct as_heap_shm *heap, uint64_t site, uint32_t cel
         if (number >= AS_HEAP_CELLS)
             return 0;
     } while (!atomic_compare_exchange_weak(&heap->n_cells, &number, number + 1));
-    if (!as_heap_touch(&cells[number], sizeof *cells))
+    if (!have_cell(&cells[number], number))
         return 0;
     cells[number].address = site;
     cells[number].layer = cell_key >> 2;
@@ -47,8 +62,14 @@ static uint32_t claim_cell(struct as_heap_shm *heap, uint64_t site, uint32_t cel
 /* Pages of the index that were asked for: a program with few sites needs one of them. */
 static _Atomic uint32_t index_pages[AS_HEAP_CELL_SLOTS / PAGE_SLOTS / 32];
 
+/* How much of each half of the tables of the peak was asked for: one at a time looks. */
+static uint32_t peak_cells[2], peak_stacks[2];
+
 void as_heap_cells_begin(void)
 {
+    atomic_store(&cell_pages, 0);
+    memset(peak_cells, 0, sizeof peak_cells);
+    memset(peak_stacks, 0, sizeof peak_stacks);
     for (size_t i = 0; i < sizeof index_pages / sizeof *index_pages; i++)
         atomic_store(&index_pages[i], 0);
 }
@@ -136,17 +157,22 @@ static void add_live(const struct as_heap_thread *t, uint64_t *live, uint32_t n_
     }
 }
 
-/* Who owns what is live now, into the half of the table that is not the last one. */
-static void note_owners(struct as_heap_shm *heap, int64_t total)
+static bool have_peak(uint32_t *there, const uint64_t *live, uint32_t n)
 {
-    uint64_t number = atomic_load(&heap->n_snapshots), *live;
+    if (n > *there && as_heap_touch(live, n * sizeof *live))
+        *there = n;
+    return n <= *there;
+}
+
+static bool note_cells(struct as_heap_shm *heap, uint64_t half)
+{
     uint32_t n_cells = atomic_load(&heap->n_cells), n_threads = atomic_load(&heap->n_threads);
+    uint64_t *live = as_heap_at(heap, AS_HEAP_PEAK_AT + half * AS_HEAP_CELLS * sizeof *live);
 
     if (n_cells > AS_HEAP_CELLS)
         n_cells = AS_HEAP_CELLS;
-    live = as_heap_at(heap, AS_HEAP_PEAK_AT + number % 2 * AS_HEAP_CELLS * sizeof *live);
-    if (!as_heap_touch(live, n_cells * sizeof *live))
-        return;
+    if (!have_peak(&peak_cells[half], live, n_cells))
+        return false;
     memset(live, 0, n_cells * sizeof *live);
     for (uint32_t i = 0; i < n_threads && i < AS_HEAP_THREADS; i++) {
         const struct as_heap_thread *t = as_heap_thread_at(heap, i);
@@ -154,7 +180,35 @@ static void note_owners(struct as_heap_shm *heap, int64_t total)
         if (t)
             add_live(t, live, n_cells);
     }
-    atomic_store(&heap->snapshot_cells[number % 2], n_cells);
+    atomic_store(&heap->snapshot_cells[half], n_cells);
+    return true;
+}
+
+/* Samples of stacks that are live now, in AS_HEAP_WEIGHT_ONE. */
+static void note_stacks(struct as_heap_shm *heap, uint64_t half)
+{
+    const struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
+    uint64_t *live = as_heap_at(heap, AS_HEAP_STACK_PEAK_AT + half * AS_HEAP_STACKS * sizeof *live);
+    uint32_t n = atomic_load(&heap->n_stacks);
+
+    if (n > AS_HEAP_STACKS)
+        n = AS_HEAP_STACKS;
+    if (n <= 1 || !have_peak(&peak_stacks[half], live, n))
+        n = 0;
+    for (uint32_t i = 1; i < n; i++)
+        live[i] = atomic_load_explicit(&entry[i].allocated_bytes, memory_order_relaxed) -
+                  atomic_load_explicit(&entry[i].freed_bytes, memory_order_relaxed);
+    atomic_store(&heap->snapshot_stacks[half], n);
+}
+
+/* Who owns what is live now, into the half of the tables that is not the last one. */
+static void note_owners(struct as_heap_shm *heap, int64_t total)
+{
+    uint64_t number = atomic_load(&heap->n_snapshots);
+
+    if (!note_cells(heap, number % 2))
+        return;
+    note_stacks(heap, number % 2);
     atomic_store(&heap->snapshot_bytes, total);
     atomic_store(&heap->n_snapshots, number + 1);
 }

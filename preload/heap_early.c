@@ -8,10 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "life.h"
+
 #define ARENA_BYTES (256u << 10)
 #define ALIGN       16u
 
-static _Alignas(4096) char arena[ARENA_BYTES];
+static _Alignas(4096) AS_FAR char arena[ARENA_BYTES];
 static size_t used = ALIGN, n_blocks;
 
 bool as_heap_is_early(const void *block)

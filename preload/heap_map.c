@@ -35,7 +35,7 @@ struct mapping {
 };
 
 /* By address, without overlap. */
-static struct mapping mapping[MAX_MAPPINGS];
+static AS_FAR struct mapping mapping[MAX_MAPPINGS];
 static uint32_t n_mappings;
 static _Atomic bool locked;
 

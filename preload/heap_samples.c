@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unwind.h>
 
+#include "stack_walk.h"
+
 #define HALVINGS 12 /* of the argument, until a short series is exact enough */
 
 static __thread bool within; /* unwinding may come back here */
@@ -66,12 +68,6 @@ static uint64_t weighed_bytes(uint64_t size_bytes)
     return __builtin_mul_overflow(weight(size_bytes), size_bytes, &bytes) ? UINT64_MAX / 2 : bytes;
 }
 
-struct walk {
-    uint64_t *frame; /* innermost first */
-    uint32_t n;
-    bool cut; /* there are more */
-};
-
 /* Where this library's code lies, so that stacks hold the program's own calls alone. */
 extern const char etext[] __attribute__((visibility("hidden")));
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -79,7 +75,7 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *data)
 {
     uint64_t at = (uint64_t)_Unwind_GetIP(context);
-    struct walk *w = data;
+    struct as_unwound *w = data;
 
     if (at == 0)
         return _URC_END_OF_STACK;
@@ -92,11 +88,31 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *data)
     return _URC_NO_REASON;
 }
 
+/* Our own way does for most stacks; those with a signal handler and the like go the compiler's. */
+static inline __attribute__((always_inline)) void walk(struct as_unwound *w, const void *frame)
+{
+    if (as_unwind(frame, (uintptr_t)__ehdr_start, (uintptr_t)etext, w))
+        return;
+    w->n = 0;
+    w->cut = false;
+    (void)_Unwind_Backtrace(step, w);
+}
+
 static uint64_t mix(uint64_t a, uint64_t b)
 {
     uint64_t h = (a ^ b << 40) * UINT64_C(0x9e3779b97f4a7c15);
 
     return h ^ h >> 29;
+}
+
+void *as_unwind_memory(void)
+{
+    return as_heap_table_map(AS_UNWIND_CACHE_BYTES);
+}
+
+void as_unwind_count(uint64_t bytes)
+{
+    as_heap_table_count(bytes);
 }
 
 /* ---- frames ---- */
@@ -171,7 +187,7 @@ static uint32_t find_node(struct as_heap_shm *heap, uint64_t address, uint32_t c
 }
 
 /* The innermost frame of the stack; 0: the table is full. */
-static uint32_t find_frames(struct as_heap_shm *heap, const struct walk *w)
+static uint32_t find_frames(struct as_heap_shm *heap, const struct as_unwound *w)
 {
     uint32_t node = 0;
 
@@ -210,7 +226,7 @@ static uint32_t claim_stack(struct as_heap_shm *heap, uint32_t node, uint32_t la
     return number;
 }
 
-static uint32_t intern(struct as_heap_shm *heap, const struct walk *w, uint32_t layer)
+static uint32_t intern(struct as_heap_shm *heap, const struct as_unwound *w, uint32_t layer)
 {
     struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
     _Atomic uint32_t *index = as_heap_at(heap, AS_HEAP_STACK_INDEX_AT);
@@ -251,7 +267,7 @@ uint32_t as_heap_sample(struct as_heap_shm *heap, struct as_heap_thread *self, u
                         uint64_t size_bytes)
 {
     struct as_heap_stack_entry *entry;
-    struct walk w = {.n = 0};
+    struct as_unwound w = {.capacity = AS_HEAP_STACK_FRAMES};
     int before = errno;
     uint32_t stack = 0;
 
@@ -262,7 +278,7 @@ uint32_t as_heap_sample(struct as_heap_shm *heap, struct as_heap_thread *self, u
     within = true;
     w.frame = walk_frames(heap, self);
     if (w.frame) {
-        (void)_Unwind_Backtrace(step, &w);
+        walk(&w, __builtin_frame_address(0));
         stack = intern(heap, &w, layer);
     }
     within = false;

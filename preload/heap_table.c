@@ -41,7 +41,7 @@ static bool keep_from_children;
 
 static _Atomic bool thorough;
 
-static struct detail *_Atomic chunk[DETAIL_CHUNKS];
+static AS_FAR struct detail *_Atomic chunk[DETAIL_CHUNKS];
 static _Atomic uint64_t free_details; /* number of the first; the high half counts */
 static _Atomic uint32_t n_details = 1;
 
@@ -72,6 +72,16 @@ static void count_used(uint64_t bytes)
 
     if (as_life.shm && (bytes > PAGE || now / PAGE % NOTE_PAGES == 0))
         as_own_memory_note(as_life.shm);
+}
+
+void *as_heap_table_map(size_t bytes)
+{
+    return map(bytes);
+}
+
+void as_heap_table_count(uint64_t bytes)
+{
+    count_used(bytes);
 }
 
 static bool add_table(void)

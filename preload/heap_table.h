@@ -78,6 +78,11 @@ bool as_heap_table_is_thorough(void);
 /* Memory of the tables that was written to. */
 uint64_t as_heap_table_used_bytes(void);
 
+/* Memory of our own beside the tables, accounted for as theirs; NULL: there is none. The other
+ * tells that so many bytes more of it were written to. */
+void *as_heap_table_map(size_t bytes);
+void as_heap_table_count(uint64_t bytes);
+
 /* Gives its memory back: it is not used any more. */
 void as_heap_table_let_go(void);
 

@@ -24,4 +24,8 @@ struct as_life {
 
 extern struct as_life as_life;
 
+/* Large and seldom used: behind the rest, so that what each program writes to as it starts lies on
+ * few pages. */
+#define AS_FAR __attribute__((section(".bss.z_far")))
+
 #endif

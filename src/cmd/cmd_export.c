@@ -33,8 +33,8 @@ static const struct as_opt export_opts[] = {
     {.name = "heap",
      .kind = AS_OPT_WORD,
      .argument = "WHAT",
-     .help = "of a run of 'assay run': bytes that stacks allocated, or that were live at the end "
-             "[default: allocated]",
+     .help = "of a run of 'assay run': bytes that stacks allocated, or that were live at the end, "
+             "or at the peak of the heap [default: allocated]",
      .word_at = as_heap_weight_at},
     {.name = "max-size",
      .kind = AS_OPT_TEXT,

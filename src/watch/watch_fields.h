@@ -83,7 +83,8 @@
     X(allocations)                                                                                 \
     X(allocated_bytes)                                                                             \
     X(live_bytes)                                                                                  \
-    X(live_blocks)
+    X(live_blocks)                                                                                 \
+    X(peak_live_bytes) /* NaN: unknown, as in older runs */
 
 /* uint64_t members of struct as_gemm_calls. */
 #define AS_GEMM_COUNTS(X)                                                                          \

@@ -61,6 +61,7 @@ struct as_watch_shm {
     char core[AS_GEMM_CORE_TEXT]; /* of an OpenBLAS that one of them called */
     const char *library; /* of matrix products that one of them had loaded; NULL: none seen */
     struct as_heap_totals totals; /* of one reading */
+    struct as_symbols *symbols;   /* of the process recorded last; NULL: none yet */
 };
 
 int as_watch_shm_new(struct as_watch_shm **out, const char *folder, bool heap, bool gemm,
@@ -96,6 +97,7 @@ void as_watch_shm_free(struct as_watch_shm *shm)
         return;
     for (size_t i = 0; i < shm->n; i++)
         end_share(&shm->proc[i]);
+    as_symbols_free(shm->symbols);
     as_free(shm->proc);
     as_free(shm);
 }
@@ -267,8 +269,24 @@ static const char *maps_of(const struct proc *proc)
     return left;
 }
 
-static int record_heap(const struct proc *proc, bool others_run, struct as_arena *arena,
-                       struct assay_error *err)
+/* Children have the files of their parents and of each other: those are read once. NULL: addresses
+ * stay addresses. */
+static struct as_symbols *symbols_of(struct as_watch_shm *s, const char *maps)
+{
+    bool kept = s->symbols && !as_symbols_is_full(s->symbols) &&
+                as_symbols_move(s->symbols, maps, NULL) == ASSAY_OK;
+
+    if (!kept) {
+        as_symbols_free(s->symbols);
+        s->symbols = NULL;
+        if (as_symbols_new(&s->symbols, maps, "", NULL) < 0)
+            s->symbols = NULL;
+    }
+    return s->symbols;
+}
+
+static int record_heap(struct as_watch_shm *s, const struct proc *proc, bool others_run,
+                       struct as_arena *arena, struct assay_error *err)
 {
     const char *maps = maps_of(proc);
     struct as_symbols *symbols = NULL;
@@ -278,13 +296,11 @@ static int record_heap(const struct proc *proc, bool others_run, struct as_arena
 
     if (rc < 0)
         return rc;
-    if (maps && as_symbols_new(&symbols, maps, "", NULL) < 0)
-        symbols = NULL;        /* addresses stay addresses */
-    if (symbols && others_run) /* they are to be read on, and signals passed on to them */
-        as_symbols_limit_lines(symbols, 1);
-    rc = as_watch_record_heap(proc->watch, symbols, series, n, err);
-    as_symbols_free(symbols);
-    return rc;
+    if (maps)
+        symbols = symbols_of(s, maps);
+    if (symbols) /* others are to be read on, and signals passed on to them */
+        as_symbols_limit_lines(symbols, others_run);
+    return as_watch_record_heap(proc->watch, symbols, series, n, err);
 }
 
 static int record_gemm(struct as_watch_shm *s, const struct proc *proc, const char *path,
@@ -384,7 +400,7 @@ static int record(struct as_watch_shm *s, struct proc *proc, bool others_run,
         if (is_lost(proc))
             lose_heap(s, proc);
         else
-            rc = record_heap(proc, others_run, &arena, err);
+            rc = record_heap(s, proc, others_run, &arena, err);
         note_libraries(s, proc);
     }
     if (share_path(s, proc->name, path)) {

@@ -5,6 +5,8 @@ report, folded, speedscope, pprof, live = sys.argv[1:6]
 stacks = json.load(open(report))["program"]["heap"]["stacks"]
 allocated = sum(int(s["allocated_bytes_estimate"] + 0.5) for s in stacks)
 held = sum(int(s["live_bytes_estimate"] + 0.5) for s in stacks)
+peaks = [s["peak_live_bytes_estimate"] for s in stacks if s["peak_live_bytes_estimate"] is not None]
+at_peak = [sum(int(p + 0.5) for p in peaks)] if peaks else []
 
 
 def total(path):
@@ -24,7 +26,7 @@ assert any(line.rsplit(" ", 1)[0].split(";")[-1].startswith(innermost) for line 
 scope = json.load(open(speedscope))
 frames = scope["shared"]["frames"]
 assert all(("line" in f) == ("file" in f) for f in frames)
-for profile, sum_of in zip(scope["profiles"], (allocated, held)):
+for profile, sum_of in zip(scope["profiles"], [allocated, held] + at_peak, strict=True):
     assert profile["type"] == "sampled" and profile["unit"] == "bytes" and profile["endValue"] == sum_of == sum(profile["weights"])
     assert len(profile["samples"]) == len(profile["weights"]) and all(i < len(frames) for s in profile["samples"] for i in s)
 
@@ -57,9 +59,10 @@ profile = list(fields(open(pprof, "rb").read()))
 strings = [v.decode() for f, v in profile if f == 6]
 assert strings[0] == ""
 types = [strings[dict(fields(v))[1]] for f, v in profile if f == 1]
-assert types == ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"], types
+assert types == ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"] + ["peak_space"] * len(at_peak), types
 samples = [[w for g, w in fields(v) if g == 2] for f, v in profile if f == 2]
 assert sum(s[1] for s in samples) == allocated and sum(s[3] for s in samples) == held
+assert [sum(s[4] for s in samples)] == at_peak if at_peak else all(len(s) == 4 for s in samples)
 locations = {dict(fields(v))[1] for f, v in profile if f == 4}
 assert all(w in locations for f, v in profile if f == 2 for g, w in fields(v) if g == 1)
 # A location is a function at a line, as in the table of the report.

@@ -22,10 +22,13 @@ for line in open('/proc/self/maps'):
 assert spots, 'no share'
 r = random.Random(n)
 start, size, path = spots[0]
-where = [(0, 4096), (256, 512), (4096, 61440), (65536, 8192), (65536, 1 << 22), (0, 1 << 20)][n % 6]
+heap = 8 << 20
+# The last three: who was live at the peak, the stacks and their frames, all tables of the heap (trace/shm/heap_shm.h).
+where = [(0, 4096), (256, 512), (4096, 61440), (65536, 8192), (65536, 1 << 22), (0, 1 << 20),
+         (heap + 9011200, 1 << 19), (heap + 3506176, 6 << 20), (heap + (1 << 16), 9 << 20)][n % 9]
 kinds = [lambda k: bytes(k), lambda k: b'\xff' * k, lambda k: r.randbytes(k),
          lambda k: b'\x1b]0;owned\x07\n' * (k // 12 + 1), lambda k: (b'\x00' * 7 + b'\x80') * (k // 8 + 1)]
-data = kinds[n // 6 % 5](where[1])[:where[1]]
+data = kinds[n // 9 % 5](where[1])[:where[1]]
 memory = os.open('/proc/self/mem', os.O_RDWR)
 folder = os.path.dirname(path)
 for i in range(r.randrange(3)):
@@ -69,7 +72,7 @@ def judge(assay, folder, program, n):
 
 def main():
     build, folder = sys.argv[1:3]
-    count = int(sys.argv[3]) if len(sys.argv) > 3 else 30
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 45
     program = os.path.join(folder, "hostile.py")
     with open(program, "w", encoding="utf-8") as f:
         f.write(PROGRAM)

@@ -26,7 +26,8 @@ static void check_row(const struct as_target *p, const struct as_target_row *row
         row->place >= p->place + p->n_places)
         abort();
     if (c && (!c->frame || !(c->share >= 0 && c->share <= 1.000001) ||
-              !(c->live_share >= 0 && c->live_share <= 1.000001)))
+              !(c->live_share >= 0 && c->live_share <= 1.000001) || c->peak_share < 0 ||
+              c->peak_share > 1.000001)) /* or NaN */
         abort();
 }
 

@@ -89,6 +89,42 @@ def epoch_history():
             history.append([batch, bytearray(500_000)])
 
 
+# ---- what leaks, in too few steps for a verdict ----
+
+def few_steps(n):
+    begin = time.monotonic()
+    for i in range(n):
+        time.sleep(max(0, begin + SECONDS * (i + 0.5) / n - time.monotonic()))
+        yield i
+    time.sleep(max(0, begin + SECONDS - time.monotonic()))
+
+
+def few_files():
+    kept = []
+    for _ in few_steps(15):
+        kept.append(open("/dev/null", "rb"))
+
+
+def few_threads():
+    never = threading.Event()
+    for _ in few_steps(20):
+        threading.Thread(target=never.wait, daemon=True).start()
+    os._exit(0)
+
+
+def few_epochs():
+    kept = []
+    for _ in few_steps(4):
+        kept.append(bytearray(5_000_000))
+
+
+def few_epochs_dropped():  # and does not: each takes the place of the one before
+    kept = None
+    for _ in few_steps(4):
+        kept = bytearray(5_000_000)
+    return kept
+
+
 # ---- what does not ----
 
 def list_cleared():

@@ -201,6 +201,40 @@ static void the_last_marks_are_told_oldest_first(void **state)
     assert_int_equal(live[n - 1], 1);
 }
 
+/* Two halves of the table, of which the last finished one counts. */
+static void stacks_of_the_peak_are_those_of_its_last_snapshot(void **state)
+{
+    static const uint64_t peak[][2] = {
+        {7, 300 * AS_HEAP_WEIGHT_ONE}, {7, 5000 * AS_HEAP_WEIGHT_ONE}, {7, UINT64_MAX}};
+    static const double told[] = {300, 1000, 0}; /* no more than it allocated, nor less than 0 */
+    struct kit *kit = *state;
+    struct as_heap_node node[] = {{0, 0, 0}, {0x20, 0, 0}};
+    struct as_heap_stack_entry e = {
+        .node = 1, .samples = 3, .allocations = 1, .allocated_bytes = 1000 * AS_HEAP_WEIGHT_ONE};
+    struct as_heap_shm heap = some_heap();
+    struct as_heap_stack *stack;
+    size_t n;
+
+    put(kit, &e, sizeof e, AS_SHM_HEAP_AT + AS_HEAP_STACKS_AT + sizeof e);
+    put(kit, node, sizeof node, AS_SHM_HEAP_AT + AS_HEAP_NODES_AT);
+    assert_int_equal(as_heap_watch_stacks(kit->watch, &kit->arena, &stack, &n, NULL), ASSAY_OK);
+    assert_true(n == 1 && stack[0].peak_live_bytes != stack[0].peak_live_bytes); /* NaN */
+    for (uint64_t i = 0; i < 3; i++) {
+        put(kit, peak[i], sizeof peak[i],
+            AS_SHM_HEAP_AT + AS_HEAP_STACK_PEAK_AT + i % 2 * AS_HEAP_STACKS * sizeof **peak);
+        heap.n_snapshots = i + 1;
+        heap.snapshot_stacks[i % 2] = UINT32_MAX; /* no more than there are */
+        put_heap(kit, &heap);
+        assert_int_equal(as_heap_watch_stacks(kit->watch, &kit->arena, &stack, &n, NULL), ASSAY_OK);
+        assert_int_equal(n, 1);
+        assert_true(stack[0].peak_live_bytes == told[i]);
+    }
+    heap.snapshot_stacks[0] = 1; /* the stack came later */
+    put_heap(kit, &heap);
+    assert_int_equal(as_heap_watch_stacks(kit->watch, &kit->arena, &stack, &n, NULL), ASSAY_OK);
+    assert_true(n == 1 && stack[0].peak_live_bytes == 0);
+}
+
 static void stacks_are_scaled_and_bounded(void **state)
 {
     struct kit *kit = *state;
@@ -352,11 +386,17 @@ static void other_files_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(totals_are_sums_over_threads),      TEST(every_site_has_a_series),
-        TEST(sites_have_their_layer_and_kind),   TEST(the_last_marks_are_told_oldest_first),
-        TEST(stacks_are_scaled_and_bounded),     TEST(a_layer_still_open_counts),
-        TEST(places_outside_are_passed_over),    TEST(what_was_not_counted_says_why),
-        TEST(a_file_cut_while_open_is_an_error), TEST(the_map_of_memory_is_text),
+        TEST(totals_are_sums_over_threads),
+        TEST(every_site_has_a_series),
+        TEST(sites_have_their_layer_and_kind),
+        TEST(the_last_marks_are_told_oldest_first),
+        TEST(stacks_of_the_peak_are_those_of_its_last_snapshot),
+        TEST(stacks_are_scaled_and_bounded),
+        TEST(a_layer_still_open_counts),
+        TEST(places_outside_are_passed_over),
+        TEST(what_was_not_counted_says_why),
+        TEST(a_file_cut_while_open_is_an_error),
+        TEST(the_map_of_memory_is_text),
         TEST(other_files_are_refused),
     };
 

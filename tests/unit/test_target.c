@@ -276,6 +276,37 @@ static void growth_stops_when_it_rests_longer_than_before(void **state)
     assert_true(isnan(as_growth_stop(seconds, value, 1)));
 }
 
+static void growth_in_few_steps_is_seen_when_it_lasts(void **state)
+{
+    enum { N = 200 };
+    double seconds[N], value[N];
+    uint32_t steps;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++) { /* at 2.4, 4.8, 7.2 and 9.6 of ten */
+        seconds[i] = 10.0 * (double)i / N;
+        value[i] = 100 + 5 * floor(seconds[i] / 2.4);
+    }
+    assert_true(as_growth_in_steps(seconds, value, N, 1, &steps) == 20);
+    assert_int_equal(steps, 4);
+    assert_true(as_growth_in_steps(seconds, value, N, 21, &steps) == 0); /* less than that */
+    value[90] = 300; /* what comes and goes hides it */
+    assert_true(as_growth_in_steps(seconds, value, N, 1, &steps) == 0);
+    value[90] = 113; /* or does not, when it is small */
+    assert_true(as_growth_in_steps(seconds, value, N, 1, &steps) == 20);
+    for (size_t i = 0; i < N; i++) /* it stopped */
+        value[i] = 100 + 5 * floor(fmin(seconds[i], 5) / 1.2);
+    assert_true(as_growth_in_steps(seconds, value, N, 1, &steps) == 0);
+    for (size_t i = 0; i < N; i++) /* for the most part one step */
+        value[i] = 100 + (seconds[i] > 3) + (seconds[i] > 6) * 10 + (seconds[i] > 9);
+    assert_true(as_growth_in_steps(seconds, value, N, 1, &steps) == 0);
+    for (size_t i = 0; i < N; i++) /* start-up, then a level */
+        value[i] = 100 + fmin(seconds[i], 1.4) * 10;
+    assert_true(as_growth_in_steps(seconds, value, N, 1, &steps) == 0);
+    assert_true(as_growth_in_steps(seconds, value, 1, 0, &steps) == 0);
+    assert_true(as_growth_in_steps(seconds, value, 0, 0, &steps) == 0);
+}
+
 /* A shell whose child filled its memory, rested, and ended: nobody counted the child's heap. */
 static void what_a_child_gave_back_after_a_rest_is_no_leak(void **state)
 {
@@ -942,6 +973,7 @@ int main(void)
         cmocka_unit_test(memory_that_only_warms_up_does_not_grow),
         cmocka_unit_test(too_few_readings_are_no_verdict),
         cmocka_unit_test(growth_stops_when_it_rests_longer_than_before),
+        cmocka_unit_test(growth_in_few_steps_is_seen_when_it_lasts),
         cmocka_unit_test(what_a_child_gave_back_after_a_rest_is_no_leak),
         cmocka_unit_test(causes_have_figures_and_bounds),
         cmocka_unit_test(who_is_pushed_aside_does_not_wait_by_itself),

@@ -187,7 +187,7 @@ static int take_lists(struct as_target *target, const struct as_target_reader *r
 
 /* What sites held at the peak is noted a little before it. Where all of them together hold more at
  * the end than they did then, the end is nearer to the peak. */
-static void take_end_for_peak(struct as_target_site *at, size_t n)
+static bool take_end_for_peak(struct as_target_site *at, size_t n)
 {
     double peak = 0, end = 0;
 
@@ -200,6 +200,19 @@ static void take_end_for_peak(struct as_target_site *at, size_t n)
     for (size_t i = 0; i < n && peak > 0 && end > peak; i++)
         if (at[i].site.kind != AS_HEAP_MAPPING)
             at[i].site.peak_live_bytes = at[i].site.live_bytes;
+    return peak > 0 && end > peak;
+}
+
+/* Traces stand by their heap; `from` is where those of the last one ended. */
+static size_t take_end_for_stacks(struct as_target *target, uint32_t heap, size_t from, bool end)
+{
+    for (; from < target->n_traces && target->trace[from].heap <= heap; from++) {
+        struct as_heap_stack *stack = &target->trace[from].stack;
+
+        if (end && target->trace[from].heap == heap && !isnan(stack->peak_live_bytes))
+            stack->peak_live_bytes = stack->live_bytes;
+    }
+    return from;
 }
 
 /* Places stand by their heap: of one whose peak has no owners at all, none was captured. A mapping
@@ -208,12 +221,13 @@ static void find_peaks(struct as_target *target)
 {
     struct as_target_site *at = target->place;
 
-    for (size_t i = 0, end; i < target->n_places; i = end) {
-        bool captured = false;
+    for (size_t i = 0, trace = 0, end; i < target->n_places; i = end) {
+        bool captured = false, at_end;
 
         for (end = i; end < target->n_places && at[end].heap == at[i].heap; end++)
             ;
-        take_end_for_peak(at + i, end - i);
+        at_end = take_end_for_peak(at + i, end - i);
+        trace = take_end_for_stacks(target, at[i].heap, trace, at_end);
         for (size_t k = i; k < end; k++)
             captured |= at[k].site.peak_live_bytes > 0 && at[k].site.kind != AS_HEAP_MAPPING;
         for (size_t k = i; k < end; k++)

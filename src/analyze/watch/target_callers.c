@@ -53,8 +53,14 @@ static bool same_layer(const char *a, const char *b)
 struct callers {
     struct as_target_caller at[MAX_CALLERS];
     size_t n;
-    double allocated, live; /* of all stacks of the site */
+    double allocated, live, peak; /* of all stacks of the site; peak NaN: unknown */
 };
+
+/* Less than nothing is nothing; unknown (NaN) stays so. */
+static double known_or_none(double bytes)
+{
+    return bytes < 0 ? 0 : bytes;
+}
 
 static void add_stack(struct callers *c, const struct as_heap_trace *trace)
 {
@@ -63,6 +69,7 @@ static void add_stack(struct callers *c, const struct as_heap_trace *trace)
 
     c->allocated += trace->stack.allocated_bytes;
     c->live += trace->stack.live_bytes > 0 ? trace->stack.live_bytes : 0;
+    c->peak += known_or_none(trace->stack.peak_live_bytes);
     if (!frame)
         return;
     while (i < c->n && c->at[i].frame != frame)
@@ -73,6 +80,7 @@ static void add_stack(struct callers *c, const struct as_heap_trace *trace)
         c->at[c->n++] = (struct as_target_caller){.frame = frame, .estimate = true};
     c->at[i].share += trace->stack.allocated_bytes;
     c->at[i].live_share += trace->stack.live_bytes > 0 ? trace->stack.live_bytes : 0;
+    c->at[i].peak_share += known_or_none(trace->stack.peak_live_bytes);
     c->at[i].samples += trace->stack.samples;
 }
 
@@ -105,9 +113,8 @@ static size_t find_first(const struct reference *ref, size_t n, const struct as_
 static void estimate(struct callers *c, const struct as_target_site *place,
                      const struct reference *ref, size_t n)
 {
-    /* Samples tell who holds blocks at the end. At the peak the same held them if most of it
-     * stayed.
-     */
+    /* Runs of older versions have no samples of the peak, and of a short one none may have been
+     * live then: the same held the site's blocks as at the end if most of it stayed. */
     const bool still_there =
         (double)place->site.live_bytes >= STILL_THERE * (double)place->site.peak_live_bytes;
 
@@ -119,7 +126,12 @@ static void estimate(struct callers *c, const struct as_target_site *place,
     for (size_t i = 0; i < c->n; i++) {
         c->at[i].share = c->allocated > 0 ? c->at[i].share / c->allocated : 0;
         c->at[i].live_share = c->live > 0 ? c->at[i].live_share / c->live : 0;
-        c->at[i].peak_share = c->n == 1 ? 1 : still_there ? c->at[i].live_share : AS_UNKNOWN;
+        if (c->n == 1)
+            c->at[i].peak_share = 1;
+        else if (c->peak > 0)
+            c->at[i].peak_share /= c->peak;
+        else
+            c->at[i].peak_share = still_there ? c->at[i].live_share : AS_UNKNOWN;
     }
     if (c->n)
         qsort(c->at, c->n, sizeof *c->at, most_first);

@@ -4,6 +4,7 @@
 #include "analyze/watch/target_findings.h"
 
 #include <assay/leaks.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@
 #define MIN_WINDOW   3
 #define MAX_WINDOW   10
 #define RANGES       82 /* the detector's window is such a part of a series, where that is short */
-#define LEAST_COUNT  8  /* descriptors or threads more than at first: fewer are no leak yet */
+#define LEAST_PART   0.02 /* of a series: less is no rise */
+#define LEAST_COUNT  8    /* descriptors or threads more than at first: fewer are no leak yet */
 
 const char *as_findings_say(struct as_target_findings *f, const char *fmt, ...)
 {
@@ -256,6 +258,12 @@ static int find_incidents(struct as_target_growth *g, const struct judged *of, s
     return rc < 0 ? rc : ASSAY_OK;
 }
 
+/* Less than that may be chance. */
+static double least_rise(const struct judged *of, size_t n)
+{
+    return of->counts ? LEAST_COUNT : fmax(AS_MIB, LEAST_PART * of->series->value[n - 1]);
+}
+
 static int judge_series(struct as_target_findings *f, const struct judged *of, double until,
                         struct assay_error *err)
 {
@@ -288,6 +296,9 @@ static int judge_series(struct as_target_findings *f, const struct judged *of, d
         /* Allocators take and keep pages by such amounts. */
         if (g->of_processes && g->verdict == AS_GROWTH_FOUND && g->net_bytes < AS_MIB)
             g->verdict = AS_GROWTH_NONE;
+        if (g->verdict == AS_GROWTH_NONE && !of->steps)
+            g->open_rise =
+                as_growth_in_steps(s->seconds, s->value, n, least_rise(of, n), &g->open_steps);
     }
     f->n_growths++;
     return ASSAY_OK;

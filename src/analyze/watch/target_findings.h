@@ -38,7 +38,11 @@ struct as_target_growth {
     double stopped_seconds;   /* it grew no more from there on; NaN: it went on growing */
     bool rested;              /* for a third of the time or longer, up to the end */
     bool fell;                /* the last reading is down again */
-    const char *text;         /* one sentence */
+    /* NONE, but it rose in steps up to the last sample, too few of them to decide: by so much, in
+     * so many. 0: it did not. */
+    double open_rise;
+    uint32_t open_steps;
+    const char *text; /* one sentence */
 };
 #define AS_TARGET_MIN_SAMPLES 30 /* fewer and the test keeps silent */
 #define AS_TARGET_GROWTHS     5 /* heap, at iterations too, resident memory, descriptors, threads */
@@ -92,6 +96,11 @@ bool as_growth_rested(const double *seconds, size_t n, double stop);
 /* The time at which `value` came to its last level; NaN: it grew up to the last of them, or did not
  * grow. `seconds` never fall. */
 double as_growth_stop(const double *seconds, const double *value, size_t n);
+
+/* How `value` rises in steps that stay, up to the last: by how much in all, 0 when it does not, or
+ * in one step for the most part, or by less than `least`. Start-up is left out. */
+double as_growth_in_steps(const double *seconds, const double *value, size_t n, double least,
+                          uint32_t *steps);
 
 /* Fills seconds_to_exhaustion and what runs out, or why that is not known. */
 void as_target_find_time_to_oom(struct as_target_growth *g, const struct as_target *target);

@@ -1,6 +1,7 @@
 /* analyze/watch/target_frames.c - the frames of sites and stacks, joined by their numbers, and how
  * they are written. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,17 +188,23 @@ void as_target_caller_text(const struct as_target_site *place,
         put_via(place, out + used, capacity - used);
 }
 
-/* Of what is live, when anything is: that is what people look for who ask about a site. */
+static double held_share(const struct as_target_site *place, size_t i)
+{
+    return place->site.live_bytes ? place->caller[i].live_share : place->caller[i].peak_share;
+}
+
+/* Of what is live, when anything is: that is what people look for who ask about a site. Else of
+ * what was held at the peak; NULL: samples do not show it. */
 static const struct as_target_caller *main_caller(const struct as_target_site *place)
 {
-    const struct as_target_caller *most = place->n_callers ? &place->caller[0] : NULL;
+    size_t most = 0;
 
-    if (place->n_callers > 1 && place->site.live_bytes == 0)
-        return NULL; /* whose blocks were held no sample tells any more */
-    for (size_t i = 1; i < place->n_callers && place->site.live_bytes; i++)
-        if (place->caller[i].live_share > most->live_share)
-            most = &place->caller[i];
-    return most;
+    if (place->n_callers == 0 || isnan(held_share(place, 0)))
+        return NULL;
+    for (size_t i = 1; i < place->n_callers; i++)
+        if (held_share(place, i) > held_share(place, most))
+            most = i;
+    return &place->caller[most];
 }
 
 void as_target_site_text(const struct as_target_site *place, char *out, size_t capacity)

@@ -46,6 +46,82 @@ bool as_growth_rested(const double *seconds, size_t n, double stop)
            seconds[n - 1] - stop >= RESTED * (seconds[n - 1] - seconds[0]);
 }
 
+#define START_UP   0.15 /* of the time: what it takes then is no growth */
+#define FEW_STEPS  3u
+#define ONE_STEP   0.6  /* of the rise: it rose once */
+#define SMALL_STEP 0.05 /* of the rise: less is none */
+#define TOGETHER   0.02 /* of the time: as close they are one step */
+#define SWING      0.5  /* of the rise: what comes and goes by more hides it */
+#define LATE       1.5  /* times the longest rest between steps: then it had stopped */
+
+/* Steps as they are met, the last one first. */
+struct steps {
+    double rise, span, end; /* of all: how high, how long, where they end */
+    double height, begin;   /* of the step that is met now; 0: none */
+    double last, first, longest, greatest;
+    uint32_t n;
+};
+
+static void end_step(struct steps *s)
+{
+    if (s->height >= SMALL_STEP * s->rise) {
+        if (s->n)
+            s->longest = fmax(s->longest, s->first - s->begin);
+        else
+            s->last = s->begin;
+        s->first = s->begin;
+        s->greatest = fmax(s->greatest, s->height);
+        s->n++;
+    }
+    s->height = 0;
+}
+
+static void add_rise(struct steps *s, double seconds, double height)
+{
+    if (s->height > 0 && s->begin - seconds > TOGETHER * s->span)
+        end_step(s);
+    s->height += height;
+    s->begin = seconds;
+}
+
+double as_growth_in_steps(const double *seconds, const double *value, size_t n, double least,
+                          uint32_t *steps)
+{
+    double low, swing = 0, start;
+    struct steps s = {.n = 0};
+    size_t first = 0;
+
+    *steps = 0;
+    if (n < 2)
+        return 0;
+    s.end = seconds[n - 1];
+    s.span = s.end - seconds[0];
+    start = seconds[0] + START_UP * s.span;
+    while (first < n && seconds[first] < start)
+        first++;
+    low = value[n - 1];
+    for (size_t i = n; i-- > first;)
+        low = fmin(low, value[i]);
+    s.rise = value[n - 1] - low;
+    if (!(s.rise >= least) || !(s.rise > 0))
+        return 0;
+    low = value[n - 1];
+    for (size_t i = n - 1; i-- > first;) { /* backwards, what stays */
+        double next = fmin(low, value[i]);
+
+        swing = fmax(swing, value[i] - next);
+        if (next < low)
+            add_rise(&s, seconds[i + 1], low - next);
+        low = next;
+    }
+    end_step(&s);
+    if (s.n < FEW_STEPS || s.greatest > ONE_STEP * s.rise || swing > SWING * s.rise ||
+        s.end - s.last > LATE * fmax(s.longest, s.first - start))
+        return 0;
+    *steps = s.n;
+    return s.rise;
+}
+
 /* What is left of each; a limit holds more than resident memory: of it no more than that is left.
  */
 struct headroom {

@@ -9,13 +9,14 @@
 #define MAX_COMPARISONS ((size_t)4 << 20) /* of stacks with sites; beyond, all heaps must do */
 
 struct bounds {
-    double allocations, allocated_bytes, live_bytes, live_blocks;
+    double allocations, allocated_bytes, live_bytes, live_blocks, peak_live_bytes;
 };
 
 static struct bounds bounds_of_all(const struct as_target *target)
 {
     return (struct bounds){(double)target->heap.allocations, (double)target->heap.allocated_bytes,
-                           (double)target->heap.live_bytes, (double)target->heap.live_blocks};
+                           (double)target->heap.live_bytes, (double)target->heap.live_blocks,
+                           (double)target->heap.peak_bytes};
 }
 
 static bool same_text(const char *a, const char *b)
@@ -60,6 +61,7 @@ static bool bounds_of_site(const struct as_target *target, const struct as_heap_
         out->allocated_bytes += (double)site->allocated_bytes;
         out->live_bytes += (double)site->live_bytes;
         out->live_blocks += (double)site->live_blocks;
+        out->peak_live_bytes += (double)site->peak_live_bytes;
     }
     return found;
 }
@@ -90,5 +92,6 @@ void as_target_bound_stacks(struct as_target *target)
         bound(&trace->stack.allocated_bytes, fmin(most.allocated_bytes, all.allocated_bytes));
         bound(&trace->stack.live_bytes, fmin(most.live_bytes, all.live_bytes));
         bound(&trace->stack.live_blocks, fmin(most.live_blocks, all.live_blocks));
+        bound(&trace->stack.peak_live_bytes, most.peak_live_bytes);
     }
 }

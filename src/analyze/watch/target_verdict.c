@@ -8,9 +8,11 @@
 #include "base/text/text.h"
 #include "base/units.h"
 
-#define LITTLE_LEFT   0.2 /* of what it grew by: then it was given back */
-#define SITES_EXPLAIN 0.5 /* of a series's growth: then the sites are asked, else the sums */
-#define SHORT_RUN     1.0 /* seconds */
+#define LITTLE_LEFT   0.2  /* of what it grew by: then it was given back */
+#define SITES_EXPLAIN 0.5  /* of a series's growth: then the sites are asked, else the sums */
+#define SHORT_RUN     1.0  /* seconds */
+#define SLIGHT        0.02 /* of what the processes hold */
+#define STEPS_ENOUGH  8u   /* of memory kept by the epoch: these are found */
 #define PLACE_TEXT    400
 
 static bool may_hold(const struct as_process_row *r, double bytes)
@@ -357,6 +359,16 @@ static bool is_of_loading(const struct as_target_findings *f, const struct as_ta
     return false;
 }
 
+/* Where nobody counts blocks (children), pages that allocators keep are all that is seen: it takes
+ * some of what the processes hold to be more than that. */
+static bool is_slight(const struct as_target *p, const struct as_target_growth *g)
+{
+    const struct as_target_series *of = p->anon.n ? &p->anon : &p->rss;
+
+    return g->of_processes && !g->counts && !all_counted(p, g) &&
+           g->net_bytes < SLIGHT * largest(of);
+}
+
 /* Growth was found: whether it stays a leak. */
 static enum as_growth_verdict hold_against_end(const struct as_target_findings *f,
                                                const struct as_target *target,
@@ -364,7 +376,7 @@ static enum as_growth_verdict hold_against_end(const struct as_target_findings *
 {
     if (g->counts && g->fell && isfinite(g->stopped_seconds))
         return AS_GROWTH_RETURNED;
-    if (is_of_loading(f, target, g))
+    if (is_of_loading(f, target, g) || is_slight(target, g))
         return AS_GROWTH_NONE;
     if (!g->counts && is_collected(sum->runtime) &&
         (g->of_processes || strcmp(sum->runtime, "V8") == 0)) { /* whose buffers malloc makes */
@@ -437,6 +449,52 @@ static void tell_worst(struct as_target_findings *f, const struct as_target *tar
     add_counts(f, target, worst);
 }
 
+/* Whether what it rose by was there to the end, or only went with the program. */
+static bool is_open(const struct as_target_findings *f, const struct as_target *p,
+                    const struct as_target_growth *g, const struct sum *sum)
+{
+    struct as_target_growth rise = *g;
+
+    if (!(g->open_rise > 0))
+        return false;
+    if (g->counts)
+        return true;
+    rise.net_bytes = g->open_rise;
+    if (is_of_loading(f, p, &rise))
+        return false;
+    return !was_returned(f, p, &rise) || strcmp(sum->runtime, "CPython") == 0 ||
+           freed_behind_main(p, &rise);
+}
+
+/* A series that rose in steps up to the end, too few of them for a verdict; `counts`: of those that
+ * count things alone. False: there is none. */
+static bool tell_open(struct as_target_findings *f, const struct as_target *p,
+                      const struct sum *sum, bool counts)
+{
+    for (size_t i = 0; i < f->n_growths; i++) {
+        struct as_target_growth *g = &f->growth[i];
+        char rise[AS_TEXT_HUMAN];
+        size_t need;
+
+        if ((counts && !g->counts) || g->verdict != AS_GROWTH_NONE || !is_open(f, p, g, sum))
+            continue;
+        /* Twice as many steps have been enough, and no less than eight. */
+        need = g->judged * (g->open_steps < STEPS_ENOUGH / 2 ? STEPS_ENOUGH / g->open_steps : 2);
+        if (g->counts)
+            (void)snprintf(rise, sizeof rise, "%.0f", g->open_rise);
+        else
+            as_text_bytes(rise, g->open_rise);
+        g->verdict = f->verdict = AS_GROWTH_UNKNOWN;
+        f->headline = f->verdict_text = g->text = as_findings_say(
+            f,
+            "not enough data: %zu samples, in which %s grew by %s in %u steps up to the end; need "
+            "~%zu: watch it for longer",
+            g->judged, g->what, rise, g->open_steps, need);
+        return true;
+    }
+    return false;
+}
+
 void as_target_find_verdict(struct as_target_findings *f, const struct as_target *target)
 {
     struct sum sum = {.runtime = runtime_of(target)};
@@ -454,7 +512,11 @@ void as_target_find_verdict(struct as_target_findings *f, const struct as_target
                             sum.runtime);
     } else if (sum.known && f->n_growing) {
         judge_sites(f, target);
+        if (f->verdict != AS_GROWTH_FOUND)
+            (void)tell_open(f, target, &sum, true);
     } else if (sum.known) {
+        if (tell_open(f, target, &sum, false))
+            return;
         f->verdict = AS_GROWTH_NONE;
         f->headline = f->verdict_text = "no leak detected";
     } else {

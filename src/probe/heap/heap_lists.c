@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "probe/heap/heap_pages.h"
 
 #define MAX_FRAMES (UINT64_C(4) << 20) /* of all stacks; beyond, a stack keeps its innermost */
@@ -50,20 +51,45 @@ out:
     return n;
 }
 
+#define NO_HALF UINT32_MAX
+
+/* Where the last finished snapshot of the peak is; NO_HALF: there is none. */
+static uint32_t last_half(const struct as_heap_sizes *sizes)
+{
+    uint64_t number = sizes->heap.n_snapshots;
+
+    return number ? (uint32_t)((number + 1) % 2) : NO_HALF;
+}
+
 /* What each cell owned of the peak, [n_cells]: of the last snapshot that was finished. A program
  * that makes two more while it is read mixes them; its peak is not over then anyway. */
 static int read_peak(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
                      uint64_t *peak, struct assay_error *err)
 {
-    uint64_t number = sizes->heap.n_snapshots;
-    uint32_t half = (number + 1) % 2, n;
+    uint32_t half = last_half(sizes), n;
 
-    if (number == 0)
+    if (half == NO_HALF)
         return ASSAY_OK;
     n = sizes->heap.snapshot_cells[half];
     if (n > sizes->n_cells)
         n = sizes->n_cells;
     return as_heap_read(watch, AS_HEAP_PEAK_AT + (uint64_t)half * AS_HEAP_CELLS * sizeof *peak,
+                        peak, n * sizeof *peak, err);
+}
+
+/* The same of stacks, [n_stacks], in AS_HEAP_WEIGHT_ONE. Those that came later had nothing then. */
+static int read_stack_peaks(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
+                            uint64_t *peak, struct assay_error *err)
+{
+    uint32_t half = last_half(sizes), n;
+
+    if (half == NO_HALF)
+        return ASSAY_OK;
+    n = sizes->heap.snapshot_stacks[half];
+    if (n > sizes->n_stacks)
+        n = sizes->n_stacks;
+    return as_heap_read(watch,
+                        AS_HEAP_STACK_PEAK_AT + (uint64_t)half * AS_HEAP_STACKS * sizeof *peak,
                         peak, n * sizeof *peak, err);
 }
 
@@ -176,9 +202,19 @@ static int fill_frames(struct as_heap_stack *stack, struct nodes *nodes, uint32_
     return ASSAY_OK;
 }
 
+/* Read between two counts it may be below 0; more than was allocated nobody held. */
+static double peak_of(const struct as_heap_stack_entry *e, uint64_t peak)
+{
+    uint64_t most = e->allocated_bytes;
+
+    if (peak > INT64_MAX)
+        return 0;
+    return (double)(peak < most ? peak : most) / AS_HEAP_WEIGHT_ONE;
+}
+
 /* False: it was never sampled, or has no frame. */
 static bool fill_stack(struct as_heap_stack *stack, const struct as_heap_stack_entry *e,
-                       const struct nodes *nodes)
+                       const uint64_t *peak, const struct nodes *nodes)
 {
     if (e->samples == 0 || depth_of(nodes, e->node) == 0)
         return false;
@@ -187,6 +223,7 @@ static bool fill_stack(struct as_heap_stack *stack, const struct as_heap_stack_e
                                     .allocated_bytes = weighed(e->allocated_bytes, 0),
                                     .live_blocks = weighed(e->allocations, e->frees),
                                     .live_bytes = weighed(e->allocated_bytes, e->freed_bytes),
+                                    .peak_live_bytes = peak ? peak_of(e, *peak) : AS_UNKNOWN,
                                     .cut = e->cut != 0};
     return true;
 }
@@ -201,21 +238,42 @@ static int read_nodes(const struct as_heap_watch *watch, const struct as_heap_si
     return as_heap_read(watch, AS_HEAP_NODES_AT, out->at, out->n * sizeof *out->at, err);
 }
 
+/* What is read beside the entries. */
+struct beside {
+    struct nodes nodes;
+    uint64_t *peak; /* [n_stacks] */
+    const char **layer;
+};
+
+static int read_beside(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
+                       struct as_arena *arena, struct beside *out, struct assay_error *err)
+{
+    int rc = read_nodes(watch, sizes, &out->nodes, err);
+
+    out->peak = as_alloc_zero((size_t)sizes->n_stacks + 1, sizeof *out->peak);
+    if (!out->peak)
+        return as_fail_nomem(err);
+    if (rc == ASSAY_OK)
+        rc = read_stack_peaks(watch, sizes, out->peak, err);
+    return rc < 0 ? rc : as_heap_layer_names(watch, sizes, arena, &out->layer, err);
+}
+
 static int read_stacks(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
-                       struct nodes *nodes, struct as_arena *arena, struct as_heap_stack *stack,
+                       struct beside *beside, struct as_arena *arena, struct as_heap_stack *stack,
                        size_t *n, struct assay_error *err)
 {
+    bool captured = last_half(sizes) != NO_HALF;
     struct as_heap_stack_entry entry;
-    const char **layer = NULL;
-    int rc = as_heap_layer_names(watch, sizes, arena, &layer, err);
+    struct nodes *nodes = &beside->nodes;
+    int rc = ASSAY_OK;
 
     for (uint32_t i = 1; rc == ASSAY_OK && i < sizes->n_stacks; i++) {
         rc = as_heap_read(watch, AS_HEAP_STACKS_AT + (uint64_t)i * sizeof entry, &entry,
                           sizeof entry, err);
-        if (rc < 0 || !fill_stack(&stack[*n], &entry, nodes))
+        if (rc < 0 || !fill_stack(&stack[*n], &entry, captured ? &beside->peak[i] : NULL, nodes))
             continue;
         rc = fill_frames(&stack[*n], nodes, entry.node, arena, err);
-        stack[*n].layer = entry.layer < sizes->n_layers ? layer[entry.layer] : NULL;
+        stack[*n].layer = entry.layer < sizes->n_layers ? beside->layer[entry.layer] : NULL;
         ++*n;
     }
     return rc;
@@ -226,7 +284,7 @@ int as_heap_watch_stacks(struct as_heap_watch *watch, struct as_arena *arena,
 {
     struct as_heap_stack *stack;
     struct as_heap_sizes sizes;
-    struct nodes nodes;
+    struct beside beside = {.peak = NULL};
     int rc = as_heap_read_sizes(watch, &sizes, err);
 
     *out = NULL;
@@ -236,10 +294,11 @@ int as_heap_watch_stacks(struct as_heap_watch *watch, struct as_arena *arena,
     stack = as_arena_zero(arena, (size_t)sizes.n_stacks + 1, sizeof *stack);
     if (!stack)
         return as_fail_nomem(err);
-    rc = read_nodes(watch, &sizes, &nodes, err);
+    rc = read_beside(watch, &sizes, arena, &beside, err);
     if (rc == ASSAY_OK)
-        rc = read_stacks(watch, &sizes, &nodes, arena, stack, n, err);
-    as_free(nodes.at);
+        rc = read_stacks(watch, &sizes, &beside, arena, stack, n, err);
+    as_free(beside.peak);
+    as_free(beside.nodes.at);
     *out = rc == ASSAY_OK ? stack : NULL;
     return rc;
 }

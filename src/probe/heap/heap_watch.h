@@ -61,6 +61,7 @@ struct as_heap_stack {
     uint64_t samples;
     double allocations, allocated_bytes; /* estimates */
     double live_bytes, live_blocks;      /* estimates */
+    double peak_live_bytes; /* an estimate: when the process held most; NaN: not captured */
     uint32_t n_frames;
     const uint64_t *frame; /* return addresses, innermost first */
     bool cut;              /* there were more */

@@ -11,11 +11,14 @@
 
 #include "base/alloc.h"
 #include "base/hash_map.h"
+#include "base/vec.h"
 #include "probe/symbols/dwarf_lines.h"
 #include "probe/symbols/elf_file.h"
 
-#define MAX_MODULES  1024u
-#define DEBUG_FOLDER "/usr/lib/debug"
+#define MAX_MODULES    1024u
+#define FULL_MODULES   512u
+#define FULL_FUNCTIONS ((size_t)1 << 20)
+#define DEBUG_FOLDER   "/usr/lib/debug"
 
 /* The name of a function, made when it is first asked for. */
 struct shown {
@@ -30,10 +33,10 @@ struct module {
     bool partly; /* memory ran out: some names are missing */
     struct as_elf_file file, debug;
     struct as_elf_functions functions;
-    struct shown *shown;     /* [function] */
-    const char *debug_path;  /* of the file with debug information; NULL: none */
-    const struct line *line; /* sorted by address */
-    size_t n_lines;
+    struct shown *shown;    /* [function] */
+    const char *debug_path; /* of the file with debug information; NULL: none */
+    struct line *line;      /* sorted by address; those without an answer too */
+    size_t n_lines, lines_capacity;
 };
 
 /* What is at an address of a module. */
@@ -51,6 +54,7 @@ struct wanted {
 
 struct as_symbols {
     struct as_arena arena;
+    struct as_arena now; /* what is of this map alone */
     const char *root;
     struct as_memory_map map;
     struct module **of_region; /* [region of the map] */
@@ -77,17 +81,20 @@ static struct module *module_for(struct as_symbols *s, const struct as_map_regio
 
     for (size_t i = s->n_modules; i-- > 0;) {
         m = s->module[i];
-        if (m->deleted == r->deleted && strcmp(m->path, r->path) == 0)
+        if (m->deleted == r->deleted && m->device == r->device && m->inode == r->inode &&
+            strcmp(m->path, r->path) == 0)
             return m;
     }
     m = s->n_modules < MAX_MODULES ? as_arena_zero(&s->arena, 1, sizeof *m) : NULL;
     if (!m)
         return NULL;
-    *m = (struct module){.path = r->path,
-                         .name = base_name(r->path),
+    *m = (struct module){.path = as_arena_text(&s->arena, r->path, strlen(r->path)),
                          .device = r->device,
                          .inode = r->inode,
                          .deleted = r->deleted};
+    if (!m->path)
+        return NULL;
+    m->name = base_name(m->path);
     s->module[s->n_modules++] = m;
     return m;
 }
@@ -95,8 +102,9 @@ static struct module *module_for(struct as_symbols *s, const struct as_map_regio
 /* Data of a file is never called: only what may be run needs a module. */
 static int list_modules(struct as_symbols *s, struct assay_error *err)
 {
-    s->of_region = as_arena_zero(&s->arena, s->map.n + 1, sizeof(struct module *));
-    s->module = as_arena_zero(&s->arena, MAX_MODULES, sizeof(struct module *));
+    s->of_region = as_arena_zero(&s->now, s->map.n + 1, sizeof(struct module *));
+    if (!s->module)
+        s->module = as_arena_zero(&s->arena, MAX_MODULES, sizeof(struct module *));
     if (!s->of_region || !s->module)
         return as_fail_nomem(err);
     for (size_t i = 0; i < s->map.n; i++) {
@@ -106,6 +114,26 @@ static int list_modules(struct as_symbols *s, struct assay_error *err)
             s->of_region[i] = module_for(s, r);
     }
     return ASSAY_OK;
+}
+
+int as_symbols_move(struct as_symbols *symbols, const char *maps, struct assay_error *err)
+{
+    int rc;
+
+    as_arena_fini(&symbols->now);
+    symbols->now = (struct as_arena){0};
+    symbols->map = (struct as_memory_map){0};
+    rc = as_memory_map_parse(&symbols->map, &symbols->now, maps, err);
+    return rc < 0 ? rc : list_modules(symbols, err);
+}
+
+bool as_symbols_is_full(const struct as_symbols *symbols)
+{
+    size_t functions = 0;
+
+    for (size_t i = 0; i < symbols->n_modules; i++)
+        functions += symbols->module[i]->functions.n;
+    return symbols->n_modules > FULL_MODULES || functions > FULL_FUNCTIONS;
 }
 
 int as_symbols_new(struct as_symbols **out, const char *maps, const char *root,
@@ -118,9 +146,7 @@ int as_symbols_new(struct as_symbols **out, const char *maps, const char *root,
     if (!s)
         return as_fail_nomem(err);
     s->root = as_arena_text(&s->arena, root, strlen(root));
-    rc = s->root ? as_memory_map_parse(&s->map, &s->arena, maps, err) : as_fail_nomem(err);
-    if (rc == ASSAY_OK)
-        rc = list_modules(s, err);
+    rc = s->root ? as_symbols_move(s, maps, err) : as_fail_nomem(err);
     if (rc < 0) {
         as_symbols_free(s);
         return rc;
@@ -136,12 +162,14 @@ void as_symbols_free(struct as_symbols *symbols)
     for (size_t i = 0; i < symbols->n_modules; i++) {
         struct module *m = symbols->module[i];
 
+        as_free(m->line);
         as_elf_functions_fini(&m->functions);
         as_elf_file_close(&m->debug);
         as_elf_file_close(&m->file);
     }
     as_demangler_close(&symbols->demangler);
     as_hash_map_fini(&symbols->names);
+    as_arena_fini(&symbols->now);
     as_arena_fini(&symbols->arena);
     as_free(symbols);
 }
@@ -343,7 +371,7 @@ static int by_module(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* The places with debug information, sorted, each once. */
+/* The places with debug information that were not looked for yet, sorted, each once. */
 static size_t list_wanted(struct as_symbols *s, const uint64_t *address, size_t n,
                           struct wanted *out)
 {
@@ -353,7 +381,8 @@ static size_t list_wanted(struct as_symbols *s, const uint64_t *address, size_t 
         bool in_file;
 
         out[kept].module = module_at(s, address[i], &out[kept].address, &in_file);
-        kept += in_file && out[kept].module->debug_path;
+        kept += in_file && out[kept].module->debug_path &&
+                !line_at(out[kept].module, out[kept].address);
     }
     if (kept)
         qsort(out, kept, sizeof *out, by_module);
@@ -377,26 +406,32 @@ static const char *frame_name(struct as_symbols *s, const char *name)
 }
 
 /* The function itself is called what its symbol is called. */
-static int keep_line(struct as_symbols *s, struct module *m, struct line *line,
+static int keep_line(struct as_symbols *s, struct module *m, uint64_t address,
                      const struct as_dwarf_place *place)
 {
     struct as_symbol_frame *frame = as_arena_zero(&s->arena, (size_t)place->n + 1, sizeof *frame);
     uint64_t start;
 
-    if (!frame)
+    if (!frame || !AS_VEC_RESERVE(m->line, m->n_lines, m->lines_capacity))
         return ASSAY_ERR_NOMEM;
     for (uint32_t i = 0; i < place->n; i++) {
         const struct as_dwarf_frame *f = &place->frame[i];
 
         frame[i] = (struct as_symbol_frame){NULL, f->file, f->line};
         if (i + 1 == place->n)
-            frame[i].function = function_at(s, m, line->address, &start);
+            frame[i].function = function_at(s, m, address, &start);
         if (!frame[i].function && f->function)
             frame[i].function = frame_name(s, f->function);
     }
-    line->frame = frame;
-    line->n_frames = place->n;
+    m->line[m->n_lines++] = (struct line){address, frame, place->n};
     return ASSAY_OK;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+
+    return (x->address > y->address) - (x->address < y->address);
 }
 
 struct question {
@@ -405,26 +440,22 @@ struct question {
     uint64_t *address;
     struct as_dwarf_module *module;
     struct as_dwarf_place *place;
-    struct line *line;
 };
 
 static bool make_question(struct as_symbols *s, struct question *q)
 {
-    q->address = as_arena_zero(&s->arena, q->n + 1, sizeof *q->address);
-    q->module = as_arena_zero(&s->arena, MAX_MODULES, sizeof *q->module);
-    q->place = as_arena_zero(&s->arena, q->n + 1, sizeof *q->place);
-    q->line = as_arena_zero(&s->arena, q->n + 1, sizeof *q->line);
-    if (!q->address || !q->module || !q->place || !q->line)
+    q->address = as_arena_zero(&s->now, q->n + 1, sizeof *q->address);
+    q->module = as_arena_zero(&s->now, MAX_MODULES, sizeof *q->module);
+    q->place = as_arena_zero(&s->now, q->n + 1, sizeof *q->place);
+    if (!q->address || !q->module || !q->place)
         return false;
     for (size_t i = 0; i < q->n; i++) {
         struct module *m = q->wanted[i].module;
 
-        q->address[i] = q->line[i].address = q->wanted[i].address;
-        if (i == 0 || q->wanted[i - 1].module != m) {
+        q->address[i] = q->wanted[i].address;
+        if (i == 0 || q->wanted[i - 1].module != m)
             q->module[q->n_modules++] =
                 (struct as_dwarf_module){.path = m->debug_path, .address = &q->address[i]};
-            m->line = &q->line[i];
-        }
         q->module[q->n_modules - 1].n++;
     }
     return true;
@@ -459,7 +490,7 @@ int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, s
     struct as_dwarf_report report;
     int rc = ASSAY_OK;
 
-    q.wanted = as_arena_zero(&symbols->arena, n + 1, sizeof *q.wanted);
+    q.wanted = as_arena_zero(&symbols->now, n + 1, sizeof *q.wanted);
     if (!q.wanted)
         return as_fail_nomem(err);
     q.n = list_wanted(symbols, address, n, q.wanted);
@@ -475,8 +506,9 @@ int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, s
     for (size_t i = 0; i < q.n && rc == ASSAY_OK; i++) {
         struct module *m = q.wanted[i].module;
 
-        rc = keep_line(symbols, m, &q.line[i], &q.place[i]);
-        m->n_lines++;
+        rc = keep_line(symbols, m, q.address[i], &q.place[i]);
+        if (rc == ASSAY_OK && (i + 1 == q.n || q.wanted[i + 1].module != m))
+            qsort(m->line, m->n_lines, sizeof *m->line, by_address);
     }
     return rc < 0 ? as_fail_nomem(err) : ASSAY_OK;
 }

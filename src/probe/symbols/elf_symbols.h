@@ -35,10 +35,19 @@ AS_MUST_USE int as_symbols_new(struct as_symbols **out, const char *maps, const 
                                struct assay_error *err);
 void as_symbols_free(struct as_symbols *symbols);
 
+/* The same for another process, files of both being read once: what was found before is gone, but
+ * for the texts. NOMEM alone; `symbols` can then only be freed. */
+AS_MUST_USE int as_symbols_move(struct as_symbols *symbols, const char *maps,
+                                struct assay_error *err);
+
+/* Whether it holds so many files and functions that it had better be made anew. */
+bool as_symbols_is_full(const struct as_symbols *symbols);
+
 #define AS_SYMBOLS_MAX_LINES 65536u /* addresses that lines are looked for; others have none */
 
 /* Looks for the lines of these return addresses, all at once: as_symbols_find() has them from then
- * on. Once. Debug information that cannot be read costs its lines alone; only NOMEM fails. */
+ * on. Once for each map. Debug information that cannot be read costs its lines alone; only NOMEM
+ * fails. */
 AS_MUST_USE int as_symbols_find_lines(struct as_symbols *symbols, const uint64_t *address, size_t n,
                                       struct assay_error *err);
 

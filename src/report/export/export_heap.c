@@ -19,11 +19,21 @@
 #include "base/vec.h"
 #include "report/export/flame_graph.h"
 
-static const char *const weights[] = {"allocated", "live"};
+static const struct {
+    const char *word, *profile, *title;
+    unsigned type; /* of pprof: number of its string below */
+} weights[] = {
+    [AS_HEAP_WEIGH_ALLOCATED] = {"allocated", "allocated",
+                                 "Heap: bytes allocated, by the calls that allocated them", 3},
+    [AS_HEAP_WEIGH_LIVE] = {"live", "live at the end",
+                            "Heap: bytes live at the end, by the calls that allocated them", 6},
+    [AS_HEAP_WEIGH_PEAK] = {"peak", "live at the peak",
+                            "Heap: bytes live at the peak, by the calls that allocated them", 7},
+};
 
 const char *as_heap_weight_at(size_t i)
 {
-    return i < AS_COUNT_OF(weights) ? weights[i] : NULL;
+    return i < AS_COUNT_OF(weights) ? weights[i].word : NULL;
 }
 
 /* One function of all stacks: numbered in the order they come up. */
@@ -105,6 +115,7 @@ struct stacks {
     struct frames frames;
     uint32_t **frame;
     uint64_t max_bytes; /* of a picture; 0: no limit */
+    bool peak_known;    /* of some: older runs have none */
 };
 
 static void stacks_fini(struct stacks *s)
@@ -158,8 +169,19 @@ static uint64_t rounded(double value)
 
 static uint64_t bytes_of(const struct as_heap_trace *trace, enum as_heap_weight weight)
 {
-    return rounded(weight == AS_HEAP_WEIGH_LIVE ? trace->stack.live_bytes
-                                                : trace->stack.allocated_bytes);
+    const struct as_heap_stack *s = &trace->stack;
+
+    return rounded(weight == AS_HEAP_WEIGH_PEAK   ? s->peak_live_bytes
+                   : weight == AS_HEAP_WEIGH_LIVE ? s->live_bytes
+                                                  : s->allocated_bytes);
+}
+
+static bool is_peak_known(const struct as_target *target)
+{
+    for (size_t i = 0; i < target->n_traces; i++)
+        if (target->trace[i].stack.peak_live_bytes >= 0)
+            return true;
+    return false;
 }
 
 /* ---- folded: "outermost;...;innermost bytes" ---- */
@@ -190,7 +212,7 @@ static void put_profile(const struct stacks *s, struct as_json_writer *w,
 
     as_json_object(w);
     as_json_kv_text(w, "type", "sampled");
-    as_json_kv_text(w, "name", weight == AS_HEAP_WEIGH_LIVE ? "live at the end" : "allocated");
+    as_json_kv_text(w, "name", weights[weight].profile);
     as_json_kv_text(w, "unit", "bytes");
     as_json_kv_u64(w, "startValue", 0);
     as_json_kv_array(w, "samples");
@@ -220,7 +242,7 @@ static int put_speedscope(struct stacks *s, enum as_heap_weight weight, struct a
     as_json_object(&w);
     as_json_kv_text(&w, "$schema", "https://www.speedscope.app/file-format-schema.json");
     as_json_kv_text(&w, "exporter", "assay " ASSAY_VERSION);
-    as_json_kv_u64(&w, "activeProfileIndex", weight == AS_HEAP_WEIGH_LIVE);
+    as_json_kv_u64(&w, "activeProfileIndex", (uint64_t)weight);
     as_json_kv_object(&w, "shared");
     as_json_kv_array(&w, "frames");
     for (size_t i = 0; i < s->frames.n_locations; i++) {
@@ -240,6 +262,8 @@ static int put_speedscope(struct stacks *s, enum as_heap_weight weight, struct a
     as_json_kv_array(&w, "profiles");
     put_profile(s, &w, AS_HEAP_WEIGH_ALLOCATED);
     put_profile(s, &w, AS_HEAP_WEIGH_LIVE);
+    if (s->peak_known)
+        put_profile(s, &w, AS_HEAP_WEIGH_PEAK);
     as_json_array_end(&w);
     as_json_object_end(&w);
     as_out_char(out, '\n');
@@ -269,15 +293,15 @@ enum { /* fields */
        FUNCTION_FILE = 4
 };
 
-/* Strings 0 to 6; names of frames follow. */
-static const char *const strings[] = {"",      "alloc_objects", "count",      "alloc_space",
-                                      "bytes", "inuse_objects", "inuse_space"};
+/* Strings 0 to 7; names of frames follow. */
+static const char *const strings[] = {"",      "alloc_objects", "count",       "alloc_space",
+                                      "bytes", "inuse_objects", "inuse_space", "peak_space"};
 
-static void put_types(struct as_protobuf *p)
+static void put_types(const struct stacks *s, struct as_protobuf *p)
 {
-    static const unsigned type[][2] = {{1, 2}, {3, 4}, {5, 2}, {6, 4}};
+    static const unsigned type[][2] = {{1, 2}, {3, 4}, {5, 2}, {6, 4}, {7, 4}};
 
-    for (size_t i = 0; i < AS_COUNT_OF(type); i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(type) - !s->peak_known; i++) {
         as_protobuf_begin(p, PROFILE_SAMPLE_TYPE);
         as_protobuf_u64(p, TYPE_TYPE, type[i][0]);
         as_protobuf_u64(p, TYPE_UNIT, type[i][1]);
@@ -297,6 +321,8 @@ static void put_samples(const struct stacks *s, struct as_protobuf *p)
         as_protobuf_u64(p, SAMPLE_VALUE, rounded(trace->stack.allocated_bytes));
         as_protobuf_u64(p, SAMPLE_VALUE, rounded(trace->stack.live_blocks));
         as_protobuf_u64(p, SAMPLE_VALUE, rounded(trace->stack.live_bytes));
+        if (s->peak_known)
+            as_protobuf_u64(p, SAMPLE_VALUE, rounded(trace->stack.peak_live_bytes));
         as_protobuf_end(p);
     }
 }
@@ -339,7 +365,7 @@ static int put_pprof(struct stacks *s, enum as_heap_weight weight, struct as_out
     struct as_protobuf p = {0};
     int rc = ASSAY_OK;
 
-    put_types(&p);
+    put_types(s, &p);
     put_samples(s, &p);
     for (size_t i = 0; i < s->frames.n_locations; i++)
         put_location(&p, i, &s->frames.location[i]);
@@ -351,7 +377,7 @@ static int put_pprof(struct stacks *s, enum as_heap_weight weight, struct as_out
         as_protobuf_text(&p, PROFILE_STRINGS, s->frames.function[i].name);
     for (size_t i = 0; i < s->frames.n; i++)
         put_file(&p, s->frames.function[i].file);
-    as_protobuf_u64(&p, PROFILE_DEFAULT_TYPE, weight == AS_HEAP_WEIGH_LIVE ? 6 : 3);
+    as_protobuf_u64(&p, PROFILE_DEFAULT_TYPE, weights[weight].type);
     if (as_protobuf_ok(&p))
         as_out_put(out, p.bytes.data, p.bytes.size);
     else
@@ -436,14 +462,10 @@ static int put_flame_graph(struct stacks *s, enum as_heap_weight weight, struct 
                    "%s; estimated from %llu samples; gray: functions that allocate for others",
                    command, (unsigned long long)samples);
     rc = as_flame_draw(&flame, name,
-                       &(struct as_flame_title){
-                           .title = weight == AS_HEAP_WEIGH_LIVE
-                                        ? "Heap: bytes live at the end, by the calls that "
-                                          "allocated them"
-                                        : "Heap: bytes allocated, by the calls that allocated them",
-                           .subtitle = subtitle,
-                           .text = bytes_text,
-                           .max_bytes = s->max_bytes},
+                       &(struct as_flame_title){.title = weights[weight].title,
+                                                .subtitle = subtitle,
+                                                .text = bytes_text,
+                                                .max_bytes = s->max_bytes},
                        out, err);
     as_flame_fini(&flame);
     return rc;
@@ -480,10 +502,15 @@ int as_export_heap(const struct as_target *target, const char *format, enum as_h
                        : target->heap_known
                            ? "none was sampled, or they were not asked for (--no-stacks)"
                            : "the heap was not watched");
+    if (weight == AS_HEAP_WEIGH_PEAK && !is_peak_known(target))
+        return as_fail(err, ASSAY_ERR_NOTFOUND,
+                       "the run does not hold what stacks had live at the peak of the heap: it was "
+                       "made by an older version, or its heap stayed too small to be looked at");
     rc = stacks_init(&s, target, err);
     if (rc < 0)
         return rc;
     s.max_bytes = max_bytes;
+    s.peak_known = is_peak_known(target);
     rc = ASSAY_ERR_NOTFOUND;
     for (size_t i = 0; i < AS_COUNT_OF(formats); i++)
         if (strcmp(formats[i].name, format) == 0)

@@ -235,12 +235,12 @@ static double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : AS_UNKNOWN;
 }
 
-/* The part of a number that is this caller's. */
-static void cell_part_bytes(struct as_table *t, double bytes, bool estimate)
+/* The part of a number that is this caller's. A part of nothing is known. */
+static void cell_part_bytes(struct as_table *t, double bytes, double part, bool estimate)
 {
     char text[AS_TEXT_HUMAN];
 
-    as_text_bytes(text, bytes);
+    as_text_bytes(text, bytes * part);
     as_table_printf(t, AS_STYLE_NONE, "%s%s", estimate && bytes > 0 ? "~" : "", text);
 }
 
@@ -269,19 +269,18 @@ static void put_site(struct as_table *t, struct as_page *page, const struct as_t
     as_table_row(t);
     as_table_text(t, AS_STYLE_NONE, as_page_name(page, where));
     as_table_text(t, AS_STYLE_NONE, as_heap_kind_name(s->kind));
-    cell_part_bytes(t, peak * peak_part, estimate);
+    cell_part_bytes(t, peak, peak_part, estimate);
     as_cell_share(t, p->heap.peak_bytes && !place->apart
                          ? peak * peak_part / (double)p->heap.peak_bytes
                          : AS_UNKNOWN);
-    cell_part_bytes(t, (double)s->live_bytes * live_part, estimate);
-    cell_part_bytes(t, (double)s->allocated_bytes * part, estimate);
+    cell_part_bytes(t, (double)s->live_bytes, live_part, estimate);
+    cell_part_bytes(t, (double)s->allocated_bytes, part, estimate);
     cell_part_count(t, s->allocations, part, estimate);
     /* Which of them is freed at once no sample tells; what grows is what stays. */
     as_cell_share(t, estimate ? AS_UNKNOWN : share_of(s->temporary, s->allocations));
     cell_part_bytes(t,
-                    place->growing && live_part > 0 ? place->growth_bytes_per_second * live_part
-                                                    : AS_UNKNOWN,
-                    estimate);
+                    place->growing && live_part > 0 ? place->growth_bytes_per_second : AS_UNKNOWN,
+                    live_part, estimate);
     as_table_text(t, AS_STYLE_NONE, as_page_name(page, s->layer));
 }
 
@@ -395,7 +394,7 @@ static void put_stacks(const struct as_watch_view *view, struct as_page *page)
 {
     const struct as_target *p = view->target;
     size_t shown = rows_of(view, USUAL_STACKS, p->n_traces);
-    char bytes[AS_TEXT_HUMAN], live[AS_TEXT_HUMAN];
+    char bytes[AS_TEXT_HUMAN], live[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN];
 
     if (p->lines_why)
         as_page_line(page, AS_STYLE_DIM, "lines are missing: %s", as_page_name(page, p->lines_why));
@@ -407,9 +406,11 @@ static void put_stacks(const struct as_watch_view *view, struct as_page *page)
 
         as_text_bytes(bytes, trace->stack.allocated_bytes);
         as_text_bytes(live, trace->stack.live_bytes);
-        as_page_line(page, AS_STYLE_NONE, "%s%s allocated, %s live, by %llu sample%s%s",
-                     as_watch_bullet(page), bytes, live, (unsigned long long)trace->stack.samples,
-                     trace->stack.samples == 1 ? "" : "s",
+        as_text_bytes(peak, trace->stack.peak_live_bytes);
+        as_page_line(page, AS_STYLE_NONE,
+                     "%s%s allocated, %s live at the peak, %s at the end, by %llu sample%s%s",
+                     as_watch_bullet(page), bytes, peak, live,
+                     (unsigned long long)trace->stack.samples, trace->stack.samples == 1 ? "" : "s",
                      trace->stack.samples < AS_TRACE_FEW_SAMPLES ? ": a rough estimate" : "");
         put_frames(page, trace, callers_from(trace));
     }

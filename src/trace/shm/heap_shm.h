@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AS_HEAP_VERSION 3u
+#define AS_HEAP_VERSION 4u
 
 #define AS_HEAP_PAGE          4096u
 #define AS_HEAP_CELLS         65536u /* numbers fit into 16 bits of a block's key */
@@ -173,7 +173,7 @@ struct as_heap_shm {
     _Atomic uint32_t snapshot_busy;
     _Atomic int64_t snapshot_bytes; /* live when the owners of the peak were noted */
     _Atomic uint64_t n_snapshots;   /* the last one is in half (n_snapshots - 1) % 2 */
-    _Atomic uint32_t snapshot_cells[2];
+    _Atomic uint32_t snapshot_cells[2], snapshot_stacks[2];
     _Atomic uint64_t snapshot_spent_ns;
     _Atomic uint32_t layers_bound; /* the program marks layers */
     uint32_t inherited_cells;      /* below are those of the process it was forked from; 0: none */
@@ -194,8 +194,9 @@ struct as_heap_shm {
 #define AS_HEAP_STACKS_AT      (AS_HEAP_STACK_INDEX_AT + AS_HEAP_STACK_SLOTS * 4)
 #define AS_HEAP_NODE_INDEX_AT  (AS_HEAP_STACKS_AT + AS_HEAP_STACKS * 64)
 #define AS_HEAP_NODES_AT       (AS_HEAP_NODE_INDEX_AT + AS_HEAP_NODE_SLOTS * 4)
-#define AS_HEAP_NODES_END      (AS_HEAP_NODES_AT + AS_HEAP_NODES * 16)
-#define AS_HEAP_ARENA_AT       ((AS_HEAP_NODES_END + AS_HEAP_PAGE - 1) / AS_HEAP_PAGE * AS_HEAP_PAGE)
+#define AS_HEAP_STACK_PEAK_AT  (AS_HEAP_NODES_AT + AS_HEAP_NODES * 16) /* uint64_t [2][stacks] */
+#define AS_HEAP_TABLES_END     (AS_HEAP_STACK_PEAK_AT + 2 * AS_HEAP_STACKS * 8)
+#define AS_HEAP_ARENA_AT       ((AS_HEAP_TABLES_END + AS_HEAP_PAGE - 1) / AS_HEAP_PAGE * AS_HEAP_PAGE)
 #define AS_HEAP_THREAD_PAGES   3u
 
 _Static_assert(sizeof(struct as_heap_cell) == 16, "as in the table");
