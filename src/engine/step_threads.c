@@ -160,7 +160,7 @@ static struct shape shape_of_type(const struct as_type *type)
 
 unsigned as_step_threads(const struct as_exec_plan *p, const struct as_step *step, bool library)
 {
-    struct shape in[LOOKED_AT], out = {0};
+    struct shape in[LOOKED_AT] = {{0}}, out = {0};
     size_t n_in = step->n_in < LOOKED_AT ? step->n_in : LOOKED_AT;
 
     if (p->options->threads < 2 || step->n_out < 1 || step->out[0] == AS_NONE)
@@ -181,7 +181,7 @@ static struct shape shape_of_val(const struct as_val *val)
 
 unsigned as_step_threads_now(const struct as_exec_plan *p, const struct as_step *step, bool library)
 {
-    struct shape in[LOOKED_AT], out = {0};
+    struct shape in[LOOKED_AT] = {{0}}, out = {0};
     size_t n_in = step->n_in < LOOKED_AT ? step->n_in : LOOKED_AT;
 
     if (p->options->threads < 2 || step->n_out < 1)

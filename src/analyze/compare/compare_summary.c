@@ -153,9 +153,9 @@ static int iterations(double **logs, size_t *n, const struct as_compare_backend 
     if (!*logs)
         return as_fail_nomem(err);
     for (size_t k = 0; k < *n; k++) {
-        double sum = 0;
+        double sum = exp(backend->layers[0].log_samples[k]);
 
-        for (size_t i = 0; i < backend->n_layers; i++)
+        for (size_t i = 1; i < backend->n_layers; i++)
             sum += exp(backend->layers[i].log_samples[k]);
         (*logs)[k] = log(sum);
     }

@@ -278,6 +278,8 @@ static void keep_order(struct storing *s, const struct as_node *node, uint32_t o
         for (int i = to.rank; i-- > 0;)
             if (!done[i] && (next < 0 || order.at[i] < order.at[next]))
                 next = i;
+        if (next < 0)
+            return;
         done[next] = true;
         dense.at[next] = n;
         n *= to.at[next];
