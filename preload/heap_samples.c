@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unwind.h>
 
 #include "stack_walk.h"
 
@@ -72,30 +71,12 @@ static uint64_t weighed_bytes(uint64_t size_bytes)
 extern const char etext[] __attribute__((visibility("hidden")));
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
-static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *data)
-{
-    uint64_t at = (uint64_t)_Unwind_GetIP(context);
-    struct as_unwound *w = data;
-
-    if (at == 0)
-        return _URC_END_OF_STACK;
-    if (at >= (uintptr_t)__ehdr_start && at < (uintptr_t)etext)
-        return _URC_NO_REASON;
-    w->cut = w->n == AS_HEAP_STACK_FRAMES;
-    if (w->cut)
-        return _URC_END_OF_STACK;
-    w->frame[w->n++] = at;
-    return _URC_NO_REASON;
-}
-
-/* Our own way does for most stacks; those with a signal handler and the like go the compiler's. */
+/* What cannot be walked safely ends the stack there: the compiler's unwinder would read whatever a
+ * damaged or foreign stack points to. */
 static inline __attribute__((always_inline)) void walk(struct as_unwound *w, const void *frame)
 {
-    if (as_unwind(frame, (uintptr_t)__ehdr_start, (uintptr_t)etext, w))
-        return;
-    w->n = 0;
-    w->cut = false;
-    (void)_Unwind_Backtrace(step, w);
+    if (!as_unwind(frame, (uintptr_t)__ehdr_start, (uintptr_t)etext, w))
+        w->cut = true;
 }
 
 static uint64_t mix(uint64_t a, uint64_t b)

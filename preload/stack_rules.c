@@ -8,19 +8,19 @@
 #include "stack_rules.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/cursor.h"
 
-#define PAGE         4096u
-#define FAULT_AROUND 65536u /* as much a fault of ours maps at most, usually */
-#define MAX_SAVED    8u     /* rows that a program keeps aside */
-#define RBP          6u
-#define RSP          7u
-#define RETURN       16u /* the column of the return address */
+#define PAGE      4096u
+#define MAX_SAVED 8u /* rows that a program keeps aside */
+#define RBP       6u
+#define RSP       7u
+#define RETURN    16u /* the column of the return address */
 
 /* Encodings of pointers: a size, and what it is counted from. */
 enum {
@@ -61,15 +61,17 @@ static bool find_segment(const struct as_unwind_module *m, struct span *out)
 
     if (m->end - m->start < PAGE)
         return false;
-    memcpy(&header, (const void *)m->start, sizeof header);
+    if (!as_unwind_read(&header, m->start, sizeof header))
+        return false;
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof segment ||
         header.e_phoff > PAGE || header.e_phnum > (PAGE - header.e_phoff) / sizeof segment)
         return false;
     for (uint32_t i = 0; i < header.e_phnum; i++) {
         uintptr_t from, to;
 
-        memcpy(&segment, (const void *)(m->start + header.e_phoff + i * sizeof segment),
-               sizeof segment);
+        if (!as_unwind_read(&segment, m->start + header.e_phoff + i * sizeof segment,
+                            sizeof segment))
+            return false;
         from = m->bias + segment.p_vaddr;
         if (segment.p_type != PT_LOAD || from > m->index ||
             __builtin_add_overflow(from, segment.p_filesz, &to) || m->index >= to)
@@ -80,28 +82,26 @@ static bool find_segment(const struct as_unwind_module *m, struct span *out)
     return false;
 }
 
-static void note_read(struct as_unwind_module *m, uintptr_t from, uintptr_t to)
+/* Whether a program may have taken the page away, or closed it, is known to the kernel alone. Where
+ * it does not answer (a filter of calls), memory is read as it is. */
+bool as_unwind_read(void *to, uintptr_t from, size_t size)
 {
-    bool none = m->read_from == m->read_to;
+    struct iovec own = {to, size}, there = {(void *)from, size}; // NOLINT(*-int-to-ptr)
+    int before = errno;
+    long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &own, 1UL, &there, 1UL, 0UL);
+    bool refused = n < 0 && (errno == ENOSYS || errno == EPERM);
 
-    m->read_from = none || from < m->read_from ? from : m->read_from;
-    m->read_to = none || to > m->read_to ? to : m->read_to;
+    errno = before;
+    if (refused)
+        memcpy(to, (const void *)from, size);
+    return refused || n == (long)size;
 }
 
-void as_unwind_rule_forget(struct as_unwind_module *m)
+static bool can_be_read(uintptr_t at)
 {
-    uintptr_t from = (m->read_from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    uintptr_t to = (m->read_to + FAULT_AROUND - 1) & ~(uintptr_t)(FAULT_AROUND - 1);
-    struct span segment;
+    char byte;
 
-    if (m->read_from == m->read_to || !find_segment(m, &segment))
-        return;
-    m->read_from = m->read_to = 0;
-    if (to > segment.to)
-        to = segment.to;
-    to &= ~(uintptr_t)(PAGE - 1);
-    if (to > from)
-        (void)syscall(SYS_madvise, from, to - from, MADV_DONTNEED);
+    return as_unwind_read(&byte, at, 1);
 }
 
 /* ---- values ---- */
@@ -166,10 +166,11 @@ struct common {
     uint64_t code_unit;
     int64_t data_unit;
     uint8_t encoding; /* of addresses */
+    bool is_signal;
     struct as_cursor program;
 };
 
-/* What the letters behind 'z' stand for. False: one of them is unknown, or it is of a signal. */
+/* What the letters behind 'z' stand for. False: one of them is unknown. */
 static bool take_augmentation(struct common *cie, const uint8_t *letter, struct as_cursor *data)
 {
     uintptr_t skipped;
@@ -185,6 +186,8 @@ static bool take_augmentation(struct common *cie, const uint8_t *letter, struct 
         } else if (*letter == 'P') {
             if (!as_take_u8(data, &byte) || !take_sized(data, byte, &skipped))
                 return false;
+        } else if (*letter == 'S') {
+            cie->is_signal = true;
         } else {
             return false;
         }
@@ -224,17 +227,15 @@ static bool take_common(struct common *cie, struct as_cursor *c)
 }
 
 /* An entry's or a common entry's bytes behind its size. */
-static bool take_record(struct as_unwind_module *m, const struct span *segment, uintptr_t at,
-                        struct as_cursor *out)
+static bool take_record(const struct span *segment, uintptr_t at, struct as_cursor *out)
 {
     struct as_cursor c = cursor_from(at, segment->to);
     const uint8_t *bytes;
     uint32_t size;
 
-    if (at < segment->from || at >= segment->to || !as_take_u32le(&c, &size) || size < 4 ||
-        size == UINT32_MAX || !as_take_bytes(&c, size, &bytes))
+    if (at < segment->from || at >= segment->to || !can_be_read(at) || !as_take_u32le(&c, &size) ||
+        size < 4 || size == UINT32_MAX || !as_take_bytes(&c, size, &bytes))
         return false;
-    note_read(m, at, place(&c));
     *out = as_cursor_over(bytes, size);
     return true;
 }
@@ -245,8 +246,7 @@ struct entry {
     struct as_cursor program;
 };
 
-static bool take_entry(struct as_unwind_module *m, const struct span *segment, uintptr_t at,
-                       struct entry *out)
+static bool take_entry(const struct span *segment, uintptr_t at, struct entry *out)
 {
     struct as_cursor c, common;
     const uint8_t *skipped;
@@ -254,11 +254,11 @@ static bool take_entry(struct as_unwind_module *m, const struct span *segment, u
     uint64_t size, more;
     uintptr_t here;
 
-    if (!take_record(m, segment, at, &c))
+    if (!take_record(segment, at, &c))
         return false;
     here = place(&c);
     if (!as_take_u32le(&c, &distance) || distance == 0 || distance > here - segment->from ||
-        !take_record(m, segment, here - distance, &common) || !as_take_u32le(&common, &zero) ||
+        !take_record(segment, here - distance, &common) || !as_take_u32le(&common, &zero) ||
         zero != 0 || !take_common(&out->cie, &common))
         return false;
     if (!take_pointer(&c, out->cie.encoding, &out->begin) ||
@@ -272,7 +272,7 @@ static bool take_entry(struct as_unwind_module *m, const struct span *segment, u
 
 /* The place of the entry that begins last at or before `at`; 0: there is none. False: the index is
  * not as linkers write it. */
-static bool look_up(struct as_unwind_module *m, const struct span *segment, uintptr_t at,
+static bool look_up(const struct as_unwind_module *m, const struct span *segment, uintptr_t at,
                     uintptr_t *out)
 {
     struct as_cursor c = cursor_from(m->index, segment->to);
@@ -281,12 +281,11 @@ static bool look_up(struct as_unwind_module *m, const struct span *segment, uint
     uint64_t n;
     uintptr_t skipped;
 
-    if (!as_take_u8(&c, &version) || !as_take_u8(&c, &frame) || !as_take_u8(&c, &count) ||
-        !as_take_u8(&c, &table) || version != 1 || table != INDEX_TABLE || count != SIZE_U4 ||
-        !take_pointer(&c, frame, &skipped) || !take_sized(&c, count, &n) ||
-        n > as_cursor_left(&c) / 8)
+    if (!can_be_read(m->index) || !as_take_u8(&c, &version) || !as_take_u8(&c, &frame) ||
+        !as_take_u8(&c, &count) || !as_take_u8(&c, &table) || version != 1 ||
+        table != INDEX_TABLE || count != SIZE_U4 || !take_pointer(&c, frame, &skipped) ||
+        !take_sized(&c, count, &n) || n > as_cursor_left(&c) / 8)
         return false;
-    note_read(m, m->index, place(&c) + (size_t)n * 8);
     for (high = (uint32_t)n; low < high;) {
         uint32_t middle = low + (high - low) / 2;
         int32_t begin;
@@ -569,9 +568,10 @@ static struct as_unwind_rule rule_of(const struct row *row)
     return rule;
 }
 
-struct as_unwind_rule as_unwind_rule_find(struct as_unwind_module *m, uintptr_t at)
+struct as_unwind_rule as_unwind_rule_find(const struct as_unwind_module *m, uintptr_t at)
 {
-    static const struct as_unwind_rule refused = {.cfa = AS_CFA_REFUSED}, end = {.cfa = AS_CFA_END};
+    static const struct as_unwind_rule refused = {.cfa = AS_CFA_REFUSED}, end = {.cfa = AS_CFA_END},
+                                       signal = {.cfa = AS_CFA_SIGNAL};
     struct machine x = {.n_kept = 0};
     struct span segment;
     struct entry entry;
@@ -583,10 +583,12 @@ struct as_unwind_rule as_unwind_rule_find(struct as_unwind_module *m, uintptr_t 
         return refused;
     if (!where)
         return end;
-    if (!take_entry(m, &segment, where, &entry))
+    if (!take_entry(&segment, where, &entry))
         return refused;
     if (at < entry.begin || at >= entry.end)
         return end;
+    if (entry.cie.is_signal)
+        return signal;
     x.cie = &entry.cie;
     x.row.cfa = CFA_OTHER;
     if (!run(&x, entry.cie.program, UINTPTR_MAX))

@@ -5,16 +5,18 @@
 #define AS_PRELOAD_STACK_RULES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Where the frame of the caller begins (the "CFA"): from these its return address is 8 bytes
  * down. */
 enum as_unwind_cfa {
-    AS_CFA_REFUSED = 0, /* a signal frame, an expression, another register: not for us */
+    AS_CFA_REFUSED = 0, /* an expression, another register: not for us */
     AS_CFA_END = 1,     /* nobody called it */
     AS_CFA_RSP = 2,     /* the stack pointer, and an offset */
     AS_CFA_RBP = 3,     /* the frame pointer, and an offset */
-    AS_CFA_AT_RBP = 4   /* what is stored there: the stack was aligned */
+    AS_CFA_AT_RBP = 4,  /* what is stored there: the stack was aligned */
+    AS_CFA_SIGNAL = 5   /* the system called it: what it put on the stack says where */
 };
 
 /* Where the caller's frame pointer is. */
@@ -30,15 +32,12 @@ struct as_unwind_module {
     uintptr_t start, end; /* mapped */
     uintptr_t bias;       /* of its addresses in the file */
     uintptr_t index;      /* its .eh_frame_hdr; 0: it has none */
-    /* What was read of its call frame information; none when they are equal. */
-    uintptr_t read_from, read_to;
 };
 
 /* The rule at that address, which is within the module. */
-struct as_unwind_rule as_unwind_rule_find(struct as_unwind_module *module, uintptr_t at);
+struct as_unwind_rule as_unwind_rule_find(const struct as_unwind_module *module, uintptr_t at);
 
-/* Gives the pages back that were mapped only to be read here: their file has them, and who needs
- * them next maps them again. */
-void as_unwind_rule_forget(struct as_unwind_module *module);
+/* Copies what is at `from`, wherever that points. False: it cannot be read. */
+bool as_unwind_read(void *to, uintptr_t from, size_t size);
 
 #endif

@@ -27,6 +27,7 @@
 #define FACE_BYTES    1024u
 #define MODULES       8u
 #define STACK_MAX     (UINT64_C(100) << 20) /* beyond, it is another stack that is lower */
+#define OTHER_PAGES   16u                   /* of another stack */
 #define MAX_ALL       4096u                 /* frames, ours among them */
 #define BITS_28       ((UINT64_C(1) << 28) - 1)
 #define OFFSET_LIMIT  (1 << 27)
@@ -136,73 +137,67 @@ struct known {
 struct walk {
     uintptr_t at, rsp, rbp; /* at: where the caller goes on; its registers */
     uintptr_t top;          /* of the stack */
+    bool is_exact;          /* `at` is where a signal came, and not behind a call */
     struct known known[MODULES];
     uint32_t n_known, oldest;
     struct slot *slots;
 };
 
-/* What a module looks like; two of the same place differ in it. */
-static uint64_t face_of(const struct as_unwind_module *m)
+/* What a module looks like; two of the same place differ in it. False: its beginning is gone. */
+static bool face_of(const struct as_unwind_module *m, uint64_t *face)
 {
     const uint64_t prime = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t h[4] = {m->start, m->end, m->index, m->bias}, word[4];
+    uint64_t h[4] = {m->start, m->end, m->index, m->bias}, word[FACE_BYTES / sizeof(uint64_t)];
 
-    for (size_t i = 0; m->end - m->start >= PAGE && i < FACE_BYTES; i += sizeof word) {
-        memcpy(word, (const char *)m->start + i, sizeof word);
-        for (int k = 0; k < 4; k++)
-            h[k] = (h[k] ^ word[k]) * prime;
-    }
-    return h[0] ^ (h[1] << 16 | h[1] >> 48) ^ (h[2] << 32 | h[2] >> 32) ^ (h[3] << 48 | h[3] >> 16);
+    if (m->end - m->start < PAGE || !as_unwind_read(word, m->start, sizeof word))
+        return false;
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        h[i % 4] = (h[i % 4] ^ word[i]) * prime;
+    *face =
+        h[0] ^ (h[1] << 16 | h[1] >> 48) ^ (h[2] << 32 | h[2] >> 32) ^ (h[3] << 48 | h[3] >> 16);
+    return true;
 }
 
 /* The module that the address is in; NULL: none. */
 static struct known *find_module(struct walk *w, uintptr_t at)
 {
     struct dl_find_object found;
+    struct as_unwind_module module;
     struct known *k;
+    uint64_t face;
 
     for (uint32_t i = 0; i < w->n_known; i++)
         if (at >= w->known[i].module.start && at < w->known[i].module.end)
             return &w->known[i];
     if (_dl_find_object((void *)at, &found) != 0) // NOLINT(performance-no-int-to-ptr)
         return NULL;
-    if (w->n_known < MODULES) {
-        k = &w->known[w->n_known++];
-    } else {
-        k = &w->known[w->oldest++ % MODULES];
-        as_unwind_rule_forget(&k->module);
-    }
-    k->module = (struct as_unwind_module){.start = (uintptr_t)found.dlfo_map_start,
-                                          .end = (uintptr_t)found.dlfo_map_end,
-                                          .bias = found.dlfo_link_map->l_addr,
-                                          .index = (uintptr_t)found.dlfo_eh_frame};
-    k->face = face_of(&k->module);
+    module = (struct as_unwind_module){.start = (uintptr_t)found.dlfo_map_start,
+                                       .end = (uintptr_t)found.dlfo_map_end,
+                                       .bias = found.dlfo_link_map->l_addr,
+                                       .index = (uintptr_t)found.dlfo_eh_frame};
+    if (!face_of(&module, &face))
+        return NULL;
+    k = &w->known[w->n_known < MODULES ? w->n_known++ : w->oldest++ % MODULES];
+    *k = (struct known){module, face};
     return k;
 }
 
-/* Code that nobody describes ends the stack, but for the return from a signal handler. */
-static struct as_unwind_rule of_no_module(uintptr_t at)
-{
-    static const uint8_t sigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    bool signal = memcmp((const void *)at, sigreturn, sizeof sigreturn) == 0;
-
-    return (struct as_unwind_rule){.cfa = signal ? AS_CFA_REFUSED : AS_CFA_END};
-}
+/* Code that nobody describes ends the stack: what is there may be anything, and is not read. */
+static const struct as_unwind_rule of_no_module = {.cfa = AS_CFA_END};
 
 static struct as_unwind_rule find_rule(struct walk *w)
 {
-    struct known *k = find_module(w, w->at - 1);
+    uintptr_t within = w->at - (w->is_exact ? 0 : 1); /* a call may be the last of its function */
+    struct known *k = find_module(w, within);
     struct as_unwind_rule rule;
     uint64_t key, word;
 
     if (!k)
-        return of_no_module(w->at);
-    key = key_of(w->at, k->face);
+        return of_no_module;
+    key = key_of(within, k->face);
     if (w->slots && find_kept(w->slots, key, &word))
         return unpack(word);
-    rule = as_unwind_rule_find(&k->module, w->at - 1);
-    if (rule.cfa == AS_CFA_END)
-        rule.cfa = of_no_module(w->at).cfa;
+    rule = as_unwind_rule_find(&k->module, within);
     word = pack(rule);
     if (w->slots)
         keep(w->slots, key, word);
@@ -211,7 +206,18 @@ static struct as_unwind_rule find_rule(struct walk *w)
 
 /* ---- the stack ---- */
 
-/* How far the stack that `at` is on goes; 0: it is none that is known. Threads have what the C
+/* A stack that the program made itself goes on at least as far as can be read, up to some pages. */
+static uintptr_t end_of_readable(uintptr_t at)
+{
+    uintptr_t end = (at | (PAGE - 1)) + 1;
+    char byte;
+
+    for (unsigned i = 0; i < OTHER_PAGES && as_unwind_read(&byte, end, 1); i++)
+        end += PAGE;
+    return end;
+}
+
+/* How far the stack that `at` is on goes. Threads have what the C
  * library keeps of them above their stacks. */
 static uintptr_t top_of(uintptr_t at)
 {
@@ -221,7 +227,7 @@ static uintptr_t top_of(uintptr_t at)
         return self;
     if (at < first_stack_end && first_stack_end - at < STACK_MAX)
         return first_stack_end;
-    return 0;
+    return end_of_readable(at);
 }
 
 static bool load(const struct walk *w, uintptr_t from, uintptr_t at, uintptr_t *out)
@@ -250,12 +256,35 @@ static bool step_out(struct walk *w, struct as_unwind_rule rule, uintptr_t lowes
     w->at = back;
     w->rsp = cfa;
     w->rbp = rbp;
+    w->is_exact = false;
+    return true;
+}
+
+/* Out of the return from a handler: behind it lies what the system kept of the program, with its
+ * registers (struct ucontext of Linux for x86-64). */
+static bool step_over_signal(struct walk *w, uintptr_t lowest)
+{
+    enum { OF_RBP = 120, OF_RSP = 160, OF_RIP = 168 };
+    uintptr_t at, rsp, rbp;
+
+    if (!load(w, lowest, w->rsp + OF_RBP, &rbp) || !load(w, lowest, w->rsp + OF_RSP, &rsp) ||
+        !load(w, lowest, w->rsp + OF_RIP, &at))
+        return false;
+    if (rsp <= w->rsp || rsp > w->top) { /* the handler has a stack of its own */
+        w->top = top_of(rsp);
+        if (!w->top || rsp >= w->top)
+            return false;
+    }
+    w->at = at;
+    w->rsp = rsp;
+    w->rbp = rbp;
+    w->is_exact = true;
     return true;
 }
 
 static bool walk(struct walk *w, uintptr_t skip_from, uintptr_t skip_to, struct as_unwound *out)
 {
-    const uintptr_t lowest = w->rsp - 2 * sizeof(uintptr_t);
+    uintptr_t lowest = w->rsp - 2 * sizeof(uintptr_t);
 
     for (uint32_t i = 0; w->at && i < MAX_ALL; i++) {
         struct as_unwind_rule rule;
@@ -271,10 +300,13 @@ static bool walk(struct walk *w, uintptr_t skip_from, uintptr_t skip_to, struct 
             return false;
         if (rule.cfa == AS_CFA_END)
             return true;
-        if (!step_out(w, rule, lowest)) {
+        if (!(rule.cfa == AS_CFA_SIGNAL ? step_over_signal(w, lowest)
+                                        : step_out(w, rule, lowest))) {
             out->cut = true;
             return true;
         }
+        if (rule.cfa == AS_CFA_SIGNAL)
+            lowest = w->rsp;
     }
     return true;
 }
@@ -283,18 +315,12 @@ bool as_unwind(const void *frame, uintptr_t skip_from, uintptr_t skip_to, struct
 {
     struct walk w = {.rsp = (uintptr_t)frame + 2 * sizeof(uintptr_t)};
     const uintptr_t *words = frame;
-    bool done;
 
     w.top = top_of((uintptr_t)frame);
-    if (!w.top)
-        return false;
     w.rbp = words[0];
     w.at = words[1];
     w.slots = have_cache();
-    done = walk(&w, skip_from, skip_to, out);
-    for (uint32_t i = 0; i < w.n_known; i++)
-        as_unwind_rule_forget(&w.known[i].module);
-    return done;
+    return walk(&w, skip_from, skip_to, out);
 }
 
 #else

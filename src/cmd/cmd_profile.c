@@ -268,14 +268,15 @@ static int choose_threads(struct work *w, struct assay_error *err)
 static int try_settings(struct work *w, struct assay_error *err)
 {
     struct as_infer_options infer = w->options.engine.infer;
+    unsigned threads = as_thread_trial_wanted(w->run, as_topology_threads(&w->topology));
     struct as_model *model = NULL;
     struct assay_error why = {0};
     int rc = ASSAY_OK;
 
     if (as_interrupted())
         return ASSAY_OK;
-    if (!w->trial.tried && !w->run_options.threads_auto && as_thread_trial_is_worth(w->run))
-        rc = as_thread_trial_run(&w->trial, w->line->operand[0], &w->options, 1,
+    if (!w->run_options.threads_auto && threads > 0)
+        rc = as_thread_trial_run(&w->trial, w->line->operand[0], &w->options, threads,
                                  w->options.engine.threads, err);
     /* Shapes that the user gives fix the batch, whatever the file does. */
     if (rc < 0 || w->data.model.batch_why || infer.n_inputs > 0 || w->options.inputs.n_files > 0)

@@ -30,6 +30,12 @@ static const struct as_opt tune_opts[] = {
      .kind = AS_OPT_LIST,
      .argument = "SYMBOL=N",
      .help = "set a symbolic dimension"},
+    {.name = "key",
+     .group = "Axes",
+     .letter = 'k',
+     .kind = AS_OPT_LIST,
+     .argument = "NAME=N",
+     .help = "set a key of a built-in model, or try several: NAME=N,N"},
     AS_OPTS_SWEEP,
     {.name = NULL},
 };

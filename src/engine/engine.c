@@ -176,6 +176,7 @@ void as_engine_free(struct as_engine *engine)
     as_free(p->space);
     as_free(p->plans);
     as_free(p->slots);
+    as_exec_drop_spares(p);
     as_thread_pool_free(p->pool);
     as_arena_fini(&p->arena);
     as_free(engine);
@@ -458,6 +459,7 @@ uint64_t as_engine_step_live_bytes(const struct as_engine *engine, size_t i)
 
 void as_engine_rest(struct as_engine *engine)
 {
+    as_exec_drop_spares(&engine->p);
     if (engine->p.space)
         as_mem_give_back(engine->p.space, engine->p.space_bytes);
 }

@@ -25,6 +25,9 @@ struct as_exec {
     struct assay_error *err;
 };
 
+/* Frees the working memory that is kept for other kernels. */
+void as_exec_drop_spares(struct as_exec_plan *p);
+
 /* The types of a step's outputs by its shape rule, when its inputs are `ins`. */
 AS_MUST_USE int as_exec_types(struct as_exec *x, const struct as_step *step,
                               const struct as_val *const *ins, struct as_type *out);

@@ -94,6 +94,15 @@ struct as_plan {
     bool ran_varies;    /* not as often in every run */
 };
 
+/* Working memory that a kernel gave back, for the next that wants as much: taken from the system
+ * and given back in each run it would cost more than many kernels do. Not counted while it is here.
+ */
+struct as_spare {
+    void *block;
+    uint64_t bytes;
+};
+enum { AS_SPARES = 8 };
+
 struct as_exec_plan {
     struct as_model *model;
     const struct as_engine_options *options;
@@ -128,6 +137,8 @@ struct as_exec_plan {
      * AS_NARROW_WEIGHT they do not fit and would be cut off without a word. */
     bool narrow_products;
     struct as_thread_pool *pool;
+    struct as_spare spares[AS_SPARES];
+    uint32_t next_spare; /* the one to be replaced next */
     /* What handing work over costs now: to the pool, to the threads of the library. 0: one thread.
      */
     double pool_hand_over_ns, library_hand_over_ns;

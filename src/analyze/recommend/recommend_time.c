@@ -226,8 +226,8 @@ static void advise_int8(struct as_profile *p)
     }
     for (size_t i = 0; i < p->n_layers; i++)
         if (as_layer_is_bound_by(&p->layers[i], AS_BOUND_COMPUTE) &&
-            !as_layer_is_plain(&p->layers[i]) && p->layers[i].step->type == AS_PEAK_F32 && p->layers[i].step->macs > 0 &&
-            p->layers[i].roof.roof_fraction >= AS_HALF)
+            !as_layer_is_plain(&p->layers[i]) && p->layers[i].step->type == AS_PEAK_F32 &&
+            p->layers[i].step->macs > 0 && p->layers[i].roof.roof_fraction >= AS_HALF)
             dense += p->layers[i].share;
     if (dense < AS_MUCH || !(factor > 1.5))
         return;

@@ -6,7 +6,8 @@
 #include "measure/latency/interleaved_run.h"
 
 #define SHORT_NS  20000 /* of a call */
-#define TRIAL_S   0.4
+#define SMALL_NS  5e6   /* of an inference */
+#define TRIAL_S   0.3
 #define MUCH      0.5
 #define AT_MOST_S 0.2 /* of an inference: a trial of longer ones would take too long */
 
@@ -119,13 +120,11 @@ int as_thread_trial_best(struct as_thread_trial *best, const char *spec,
     return rc;
 }
 
-bool as_thread_trial_is_worth(const struct as_profile_run *run)
+/* Whether calls below SHORT_NS take most of the time. */
+static bool is_mostly_short(const struct as_profile_pass *pass)
 {
-    const struct as_profile_pass *pass = &run->profile;
     double all = 0, in_short = 0;
 
-    if (run->threads < 2 || !run->profiled || !(pass->plain.summary.median < AT_MOST_S * 1e9))
-        return false;
     for (size_t i = 0; i < pass->n_steps; i++) {
         double sum = 0, calls = 0;
 
@@ -137,4 +136,17 @@ bool as_thread_trial_is_worth(const struct as_profile_run *run)
         in_short += sum < SHORT_NS * calls ? sum : 0;
     }
     return in_short > MUCH * all;
+}
+
+unsigned as_thread_trial_wanted(const struct as_profile_run *run, unsigned most)
+{
+    double ns = run->profile.plain.summary.median;
+
+    if (!run->profiled || !(ns < AT_MOST_S * 1e9))
+        return 0;
+    if (run->threads < most)
+        return most;
+    if (run->threads < 2)
+        return 0;
+    return ns < SMALL_NS || is_mostly_short(&run->profile) ? 1 : 0;
 }

@@ -14,7 +14,7 @@ struct as_thread_trial {
     double factor_p90;                      /* nine of ten pairs of neighbors show less */
 };
 
-/* Fewer threads are faster: the CI shows it, or, where noise in bursts leaves none, nine of ten
+/* The threads tried are faster: the CI shows it, or, where noise in bursts leaves none, nine of ten
  * pairs do. */
 static inline bool as_thread_trial_won(const struct as_thread_trial *t)
 {
@@ -35,8 +35,9 @@ AS_MUST_USE int as_thread_trial_best(struct as_thread_trial *best, const char *s
                                      const struct as_profile_options *options, unsigned most,
                                      struct assay_error *err);
 
-/* Whether calls of steps so short that handing work to other threads may cost more than it saves
- * take most of the time. */
-bool as_thread_trial_is_worth(const struct as_profile_run *run);
+/* The number of threads to try beside those of the profile, of `most`: one, where an inference or
+ * most of its calls are so short that handing work over may cost more than it saves; all, where
+ * fewer were used. 0: none. */
+unsigned as_thread_trial_wanted(const struct as_profile_run *run, unsigned most);
 
 #endif
