@@ -214,6 +214,7 @@ static void find_earlier(struct work *w)
     as_earlier_runs_find(&w->earlier, w->line, &w->topology, w->options.engine.threads);
     w->options.latency.n_earlier = w->earlier.history.n;
     w->options.latency.earlier_spread = as_run_history_spread(&w->earlier.history);
+    w->options.latency.earlier_median_ns = as_run_history_median(&w->earlier.history);
 }
 
 /* Peaks that cannot be had leave the roofline unknown, and the rest as it is. */
@@ -279,7 +280,8 @@ static int try_settings(struct work *w, struct assay_error *err)
         rc = as_thread_trial_run(&w->trial, w->line->operand[0], &w->options, threads,
                                  w->options.engine.threads, err);
     /* Shapes that the user gives fix the batch, whatever the file does. */
-    if (rc < 0 || w->data.model.batch_why || infer.n_inputs > 0 || w->options.inputs.n_files > 0)
+    if (rc < 0 || w->data.model.batch_why || infer.n_inputs > 0 || infer.n_dims > 0 ||
+        w->options.inputs.n_files > 0)
         return rc;
     infer.batch = (int64_t)(2 * w->data.model.batch);
     if (as_model_open(&model, w->line->operand[0], &why) < 0 ||

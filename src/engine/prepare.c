@@ -25,12 +25,14 @@ static bool same_layout(const struct as_exec_plan *p, const struct as_layout *a,
 }
 
 /* For whom a tensor is copied into another layout. */
-static const char *who_needs(struct as_exec_plan *p, const struct as_step *user,
+static const char *who_needs(struct as_exec_plan *p, const struct as_step *user, uint32_t slot,
                              const struct as_layout *layout)
 {
     char text[160] = "an output of the model is in the plain layout";
 
-    if (user->node)
+    if (p->slots[slot].is_input)
+        (void)snprintf(text, sizeof text, "an input of the model is in the plain layout");
+    else if (user->node)
         (void)snprintf(text, sizeof text, "%.30s '%.80s' reads %s", as_op_name(user->op),
                        as_node_label(user->graph, user->node),
                        layout ? "a blocked layout" : "the plain layout");
@@ -77,7 +79,7 @@ uint32_t as_exec_plan_reorder(struct as_exec_plan *p, struct as_plan *plan,
     step->provider = &as_provider_onednn;
     step->threads = as_step_threads(p, step, true);
     step->impl = "reorder";
-    step->why = who_needs(p, user, layout);
+    step->why = who_needs(p, user, id, layout);
     if (!step->why) {
         as_fail_nomem(err);
         return AS_NONE;

@@ -36,6 +36,7 @@ enum {
     PSS_MOST_WAIT_NS = 2000 * 1000 * 1000,
     PSS_TIME_PART = 100
 };
+#define PSS_GROWN 1.03
 
 #define NEAR_ITS_END 0.75 /* of its time */
 
@@ -53,7 +54,8 @@ struct watch {
     uint64_t ended_ns, next_ns, thorough_ns, shares_ns;
     uint64_t last_ns, last_cpu_ns; /* of the last sample */
     uint64_t readings, tree_peak_bytes;
-    uint64_t pss_peak_bytes, pss_next_ns, pss_wait_ns;
+    uint64_t pss_peak_bytes, pss_next_ns, pss_wait_ns, pss_soonest_ns;
+    uint64_t pss_at_rss_bytes;     /* the most resident memory at which it was asked */
     bool pss_denied, tree_settled; /* read when the program was no longer being loaded */
     uint64_t own_peak_bytes, own_cpu_from_ns, own_cpu_ns;
     struct as_watch_inside inside; /* of what the processes hold: ours */
@@ -127,20 +129,26 @@ static void sample_tree(struct watch *w, uint64_t now_ns)
 }
 
 /* The resident memory of several counts the pages they share in each. The kernel walks all pages
- * for this figure: it is asked for seldom, and no more than a hundredth of the time goes into it.
- */
+ * for this figure: it is asked for seldom, sooner where resident memory is more than it was at any
+ * time before, and no more than a hundredth of the time goes into it. */
 static void sample_pss(struct watch *w, uint64_t now_ns)
 {
     uint64_t bytes, took_ns;
 
-    if (!w->tree || w->now.n_alive < 2 || now_ns < w->pss_next_ns || w->pss_denied)
+    bool grown = (double)w->now.rss_bytes > PSS_GROWN * (double)w->pss_at_rss_bytes;
+
+    if (!w->tree || w->now.n_alive < 2 || w->pss_denied ||
+        now_ns < (grown ? w->pss_soonest_ns : w->pss_next_ns))
         return;
     w->pss_denied = !as_process_tree_pss(w->tree, &bytes);
     took_ns = as_clock_mono_ns() - now_ns;
     w->pss_wait_ns = w->pss_wait_ns ? 2 * w->pss_wait_ns : PSS_FIRST_WAIT_NS;
     if (w->pss_wait_ns > PSS_MOST_WAIT_NS)
         w->pss_wait_ns = PSS_MOST_WAIT_NS;
-    w->pss_next_ns = now_ns + w->pss_wait_ns + PSS_TIME_PART * took_ns;
+    w->pss_soonest_ns = now_ns + PSS_TIME_PART * took_ns;
+    w->pss_next_ns = w->pss_soonest_ns + w->pss_wait_ns;
+    if (w->now.rss_bytes > w->pss_at_rss_bytes)
+        w->pss_at_rss_bytes = w->now.rss_bytes;
     if (w->pss_denied)
         return;
     bytes = without(bytes, w->inside.table_bytes + w->inside.share_bytes);

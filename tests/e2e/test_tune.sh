@@ -18,9 +18,12 @@ times = [r["median_ns"] for r in m["rows"]]
 best, fastest = m["rows"][m["best_row"]], m["rows"][m["fastest_row"]]
 assert best["samples_per_second"] == max(rates) and fastest["median_ns"] == min(times)
 known = [r for r in m["rows"] if r is not best]
+def tested(r):
+    return None not in (r["ci95_low_ns"], best["ci95_high_ns"])
 def equal(r):
-    return None in (r["ci95_low_ns"], best["ci95_high_ns"]) or r["ci95_low_ns"] / r["batch"] <= best["ci95_high_ns"] / best["batch"]
-assert m["best_equal"] == sum(map(equal, known)), m["best_equal"]' "$tmp/out"
+    return tested(r) and r["ci95_low_ns"] / r["batch"] <= best["ci95_high_ns"] / best["batch"]
+assert m["best_equal"] == sum(map(equal, known)), m["best_equal"]
+assert m["best_untested"] == sum(not tested(r) for r in known), m["best_untested"]' "$tmp/out"
 exits 0 "its page" "$assay" tune zoo:mlp --batch 1,16 --threads 1 $fast --width 100
 check "names the command for the best" grep -q "assay profile zoo:mlp --batch [0-9]*" "$tmp/out"
 exits 1 "a limit that no setting keeps" "$assay" tune zoo:mlp --batch 1,4 --threads 1 --max-latency 0.0000001 $fast

@@ -160,7 +160,8 @@ static void find_best(struct as_sweep *s)
     }
 }
 
-/* Of the same work, rows whose CIs reach into that of the best one, or that have none. */
+/* Of the same work, rows whose CIs reach into that of the best one, and those that cannot be held
+ * against it. */
 static void count_equal(struct as_sweep *s)
 {
     const struct as_sweep_row *best = s->best == SIZE_MAX ? NULL : &s->rows[s->best];
@@ -173,7 +174,10 @@ static void count_equal(struct as_sweep *s)
 
         if (row == best || row->point->rc < 0 || !is_within(s, row))
             continue;
-        s->n_equal += !of_best->reached || !ci->reached || ci->low * scale <= of_best->high;
+        if (of_best->reached && ci->reached)
+            s->n_equal += ci->low * scale <= of_best->high;
+        else
+            s->n_untested++;
     }
 }
 
@@ -187,6 +191,25 @@ static bool is_better(const struct as_sweep_row *a, const struct as_sweep_row *b
 
     return a->samples_per_second > (1 + AS_SWEEP_KNEE_GAIN) * b->samples_per_second &&
            of_a->reached && of_b->reached && of_a->high < of_b->low * scale;
+}
+
+/* What bounds the model, and what the table shows beside it. */
+static const char *advise_bound(struct as_sweep *s, const size_t *rows, size_t n,
+                                const char *advice)
+{
+    size_t best = n > 0 ? rows[0] : 0;
+    char line[240];
+
+    if (n < 2 || s->run->options->axes[0].kind != AS_SWEEP_BATCH)
+        return advice;
+    for (size_t i = 1; i < n; i++)
+        if (s->rows[rows[i]].samples_per_second > s->rows[best].samples_per_second)
+            best = rows[i];
+    if (!is_better(&s->rows[best], &s->rows[rows[0]]))
+        return advice;
+    (void)snprintf(line, sizeof line, "%s; larger batches help too (batch %.0f: %.2fx)", advice,
+                   x_of(s, best), s->rows[best].speedup);
+    return as_arena_text(&s->arena, line, strlen(line));
 }
 
 /* Whether larger batches help an inefficient model is what the table shows. */
@@ -227,8 +250,8 @@ static void judge(struct as_sweep *s, const size_t *rows, size_t n)
             s->verdict = (enum as_bound)b;
     if (s->drift > AS_SWEEP_MAX_DRIFT)
         return;
-    s->advice =
-        s->verdict == AS_BOUND_OVERHEAD ? advise_inefficient(s, rows, n) : advice[s->verdict];
+    s->advice = s->verdict == AS_BOUND_OVERHEAD ? advise_inefficient(s, rows, n)
+                                                : advise_bound(s, rows, n, advice[s->verdict]);
 }
 
 static void fit(struct as_sweep *s, const size_t *rows, size_t n, double *scratch)

@@ -47,7 +47,8 @@ struct as_sweep {
     size_t best;    /* of the same work the most throughput within the limits; else the most work
                        within them, when there are some; SIZE_MAX: none */
     size_t n_equal; /* other rows within the limits that `best` is not significantly better than */
-    size_t fastest; /* least latency */
+    size_t n_untested;                       /* such rows of which one or the other has no CI */
+    size_t fastest;                          /* least latency */
     double max_latency_ns, max_memory_bytes; /* limits given; NaN: none */
     enum as_bound verdict;                   /* what bounds most rows */
     const char *advice; /* NULL: the passes differ by more than AS_SWEEP_MAX_DRIFT */

@@ -197,21 +197,32 @@ static void advise_lookups(struct as_profile *p)
            });
 }
 
+/* Between layers: those of inputs and outputs must be. */
+static bool is_avoidable(const struct as_profile_layer *layer)
+{
+    return layer->step->is_reorder &&
+           !(layer->step->why && strstr(layer->step->why, "of the model"));
+}
+
 static void advise_reorders(struct as_profile *p)
 {
     const struct as_profile_layer *worst = NULL;
     char share[AS_TEXT_HUMAN];
+    double taken = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
 
-        worst = layer->step->is_reorder && !worst ? layer : worst;
-        n += layer->step->is_reorder;
+        if (!is_avoidable(layer))
+            continue;
+        worst = worst ? worst : layer;
+        taken += layer->share;
+        n++;
     }
-    if (!worst || p->reorder_share < AS_WORTH_SAYING)
+    if (!worst || taken < AS_WORTH_SAYING)
         return;
-    as_text_percent(share, p->reorder_share);
+    as_text_percent(share, taken);
     as_recommend_add(
         p, &(struct as_advice){
                .rule = "reorders",
@@ -221,8 +232,8 @@ static void advise_reorders(struct as_profile *p)
                    p, "%zu reorder%s take%s %s of the time; the slowest is there because %s", n,
                    as_plural(n), n == 1 ? "s" : "", share,
                    worst->step->why ? worst->step->why : "its neighbors use different layouts"),
-               .gain = p->reorder_share,
-               .share = p->reorder_share,
+               .gain = taken,
+               .share = taken,
                .confidence = ASSAY_CONFIDENCE_MEDIUM,
                .target = worst->step->name,
            });

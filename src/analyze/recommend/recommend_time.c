@@ -11,18 +11,30 @@
 
 /* ---- threads ---- */
 
+/* What a trial measured: "an inference takes ... on 1 thread and ... on 2, 0.50x". */
+static const char *tell_trial(struct as_profile *p, const char *why)
+{
+    const struct as_thread_trial *t = &p->data->trial;
+    char tried[AS_TEXT_HUMAN], used[AS_TEXT_HUMAN];
+
+    as_text_ns(tried, t->threads_ns, AS_TIME_AUTO);
+    as_text_ns(used, t->against_ns, AS_TIME_AUTO);
+    return as_recommend_text(p,
+                             "interleaved with it, an inference takes %s on %u thread%s and %s on "
+                             "%u, of neighbors %.2fx%s",
+                             tried, t->threads, as_plural(t->threads), used, t->against, t->factor,
+                             why);
+}
+
 /* Layers so short that handing them to several threads costs more than it saves: measured, one
  * thread in turns with those of the profile. */
 static void advise_fewer_threads(struct as_profile *p)
 {
     const struct as_thread_trial *t = &p->data->trial;
-    char few[AS_TEXT_HUMAN], many[AS_TEXT_HUMAN];
 
     if (!as_thread_trial_won(t) || t->factor > WORTH_FEWER || t->threads >= t->against ||
         p->data->threads != t->against)
         return;
-    as_text_ns(few, t->threads_ns, AS_TIME_AUTO);
-    as_text_ns(many, t->against_ns, AS_TIME_AUTO);
     as_recommend_add(
         p,
         &(struct as_advice){
@@ -30,10 +42,7 @@ static void advise_fewer_threads(struct as_profile *p)
             .action = as_recommend_text(
                 p, "use fewer threads: assay profile %s --threads %u; assay tune %s tries others",
                 p->data->model.path, t->threads, p->data->model.path),
-            .evidence = as_recommend_text(p,
-                                          "interleaved with it, an inference takes %s on %u "
-                                          "thread%s and %s on %u: layers are too short to share",
-                                          few, t->threads, as_plural(t->threads), many, t->against),
+            .evidence = tell_trial(p, ": layers are too short to share"),
             .gain = 1 - t->factor,
             .share = 1,
             .confidence = ASSAY_CONFIDENCE_HIGH,
@@ -59,12 +68,35 @@ static double saved_by_threads(const struct as_profile *p, const struct as_profi
     return then > now ? layer->share * (1 - now / then) : 0;
 }
 
+/* Whether a trial tried those that were not used: it decides, whatever the roofline promises. */
+static bool decided_by_trial(struct as_profile *p)
+{
+    const struct as_thread_trial *t = &p->data->trial;
+
+    if (!t->tried)
+        return false;
+    if (t->threads > t->against && as_thread_trial_won(t) && t->factor <= WORTH_FEWER)
+        as_recommend_add(
+            p, &(struct as_advice){
+                   .rule = "more-threads",
+                   .action = as_recommend_text(p, "use more threads: assay profile %s --threads %u",
+                                               p->data->model.path, t->threads),
+                   .evidence = tell_trial(p, ""),
+                   .gain = 1 - t->factor,
+                   .share = 1,
+                   .confidence = ASSAY_CONFIDENCE_HIGH,
+               });
+    return true;
+}
+
 static void advise_more_threads(struct as_profile *p)
 {
     unsigned most = p->peaks->n_counts ? p->peaks->threads[p->peaks->n_counts - 1] : 1;
     double saved = 0, bound = 0;
     char share[AS_TEXT_HUMAN];
 
+    if (decided_by_trial(p))
+        return;
     for (size_t i = 0; i < p->n_layers && most > p->data->threads; i++) {
         double one = saved_by_threads(p, &p->layers[i], most);
 
@@ -106,6 +138,9 @@ static const char *about_weights(struct as_profile *p, bool may_quantize)
     const char *model = p->data->model.path;
     unsigned long long batch = p->data->model.batch;
 
+    if (p->data->has_tokens && p->data->tokens.kind == AS_TOKENS_STREAM)
+        return "give it more streams at a time, with the batch of input and state set together "
+               "(--shape), since weights are read once per inference";
     if (p->data->model.batch_why)
         return may_quantize ? "quantize these weights to int8: they are read once per inference"
                             : NULL;
@@ -441,7 +476,8 @@ static void advise_plain_products(struct as_profile *p)
         if (!as_layer_is_plain_product(layer) || layer->roof.inconsistent)
             continue;
         spent += layer->share;
-        lost += layer->share * (1 - layer->roof.roof_fraction);
+        /* Another type or engine moves twice the bytes, or stays below the roofline. */
+        lost += layer->share * (1 - fmin(1, 3 * layer->roof.roof_fraction));
         worst = worst ? worst : layer;
     }
     if (!worst || spent < AS_WORTH_SAYING)
@@ -463,7 +499,7 @@ static void advise_plain_products(struct as_profile *p)
                                           share, worst->step->op, rate),
             .gain = lost > 0 ? lost : AS_UNKNOWN,
             .share = spent,
-            .confidence = ASSAY_CONFIDENCE_HIGH,
+            .confidence = ASSAY_CONFIDENCE_MEDIUM,
             .target = worst->step->name,
         });
 }

@@ -369,6 +369,22 @@ static bool is_slight(const struct as_target *p, const struct as_target_growth *
            g->net_bytes < SLIGHT * largest(of);
 }
 
+/* Every block was counted and their bytes did not grow, and there are enough of them to hold what
+ * resident memory grew by: then pages of blocks that were there are written to for the first time.
+ */
+static bool is_of_touching(const struct as_target_findings *f, const struct as_target *p,
+                           const struct as_target_growth *g)
+{
+    if (!g->of_processes || g->counts || f->heap_in_part || p->n_heaps != 1 || !all_counted(p, g) ||
+        (double)p->heap.mapped_live_bytes >= SITES_EXPLAIN * g->net_bytes ||
+        largest(&p->heap_live) < g->net_bytes)
+        return false;
+    for (size_t i = 0; i < f->n_growths; i++)
+        if (strcmp(f->growth[i].key, "heap_live") == 0)
+            return f->growth[i].verdict == AS_GROWTH_NONE && !some_site_kept(f);
+    return false;
+}
+
 /* Growth was found: whether it stays a leak. */
 static enum as_growth_verdict hold_against_end(const struct as_target_findings *f,
                                                const struct as_target *target,
@@ -376,7 +392,7 @@ static enum as_growth_verdict hold_against_end(const struct as_target_findings *
 {
     if (g->counts && g->fell && isfinite(g->stopped_seconds))
         return AS_GROWTH_RETURNED;
-    if (is_of_loading(f, target, g) || is_slight(target, g))
+    if (is_of_loading(f, target, g) || is_of_touching(f, target, g) || is_slight(target, g))
         return AS_GROWTH_NONE;
     if (!g->counts && is_collected(sum->runtime) &&
         (g->of_processes || strcmp(sum->runtime, "V8") == 0)) { /* whose buffers malloc makes */
@@ -460,7 +476,7 @@ static bool is_open(const struct as_target_findings *f, const struct as_target *
     if (g->counts)
         return true;
     rise.net_bytes = g->open_rise;
-    if (is_of_loading(f, p, &rise))
+    if (is_of_loading(f, p, &rise) || is_of_touching(f, p, &rise))
         return false;
     return !was_returned(f, p, &rise) || strcmp(sum->runtime, "CPython") == 0 ||
            freed_behind_main(p, &rise);

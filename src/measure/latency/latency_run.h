@@ -97,8 +97,9 @@ struct as_latency_options {
     double level;          /* of the interval; default 0.95 */
     size_t n_earlier;      /* runs of the same thing before this one, */
     double earlier_spread; /* and the spread of the logarithms of their medians */
-    bool no_batch;         /* a sample is one call, however short */
-    bool whole_process;    /* what is measured has threads: watch events of all of them */
+    double earlier_median_ns; /* and the middle of these */
+    bool no_batch;            /* a sample is one call, however short */
+    bool whole_process;       /* what is measured has threads: watch events of all of them */
     const struct as_interference_source *source; /* NULL: the machine */
     const struct as_stop *stop; /* ends it with what there is; STATE before the first sample */
     void (*progress)(void *user, const struct as_latency_progress *now);

@@ -117,3 +117,15 @@ double as_run_history_spread(const struct as_run_history *history)
     as_sort_f64(logs, history->n, scratch);
     return 1.4826 * as_sorted_mad(&sorted);
 }
+
+double as_run_history_median(const struct as_run_history *history)
+{
+    double sorted[AS_HISTORY_KEPT], scratch[AS_HISTORY_KEPT];
+    struct as_sorted view = as_sorted_f64(sorted, history->n);
+
+    if (history->n < AS_HISTORY_LEAST)
+        return AS_UNKNOWN;
+    memcpy(sorted, history->median_ns, history->n * sizeof *sorted);
+    as_sort_f64(sorted, history->n, scratch);
+    return as_sorted_median(&view);
+}

@@ -54,6 +54,11 @@ static void put_verdict(struct as_page *page, const struct as_diff *d)
     else if (isnan(d->slower_percent))
         as_page_line(page, AS_STYLE_WARN,
                      "nothing to test: A and B share neither layers nor iterations");
+    else if (d->verdict == AS_DIFF_SAME && d->whole.basis != AS_DIFF_NONE &&
+             d->whole.q < d->options.level)
+        as_page_line(page, AS_STYLE_NONE,
+                     "no difference that matters: p50 shifts %.2f %%, below --threshold (%.3g %%)",
+                     fabs(d->whole.relative) * 100, d->options.threshold * 100);
     else if (d->verdict == AS_DIFF_SAME)
         as_page_line(page, AS_STYLE_NONE, "no significant difference");
     else if (d->whole.basis == AS_DIFF_ITERATIONS)
@@ -130,6 +135,11 @@ static void put_warnings(struct as_page *page, const struct as_diff_report *repo
                          "%c was unsteady: %s; differences may come from the machine", 'A' + k,
                          report->unsteady[k]);
     }
+    if (is_of_inferences(d) && d->n_common > 0)
+        as_page_line(
+            page, AS_STYLE_DIM,
+            "one process each: layers of equal runs differ from process to process too, so "
+            "verdicts on layers hold for these two alone");
     if (d->n_calls_tested)
         as_page_line(
             page, AS_STYLE_WARN,

@@ -354,8 +354,8 @@ static void put_steps(const struct as_token_run *t, struct as_page *page)
     if (isfinite(t->shapes_ns)) {
         as_text_ns(text, t->shapes_ns, AS_TIME_AUTO);
         as_page_pair(page, AS_STYLE_DIM, NULL,
-                     "%s of each step is spent on growing shapes; a cache of one length, as in the "
-                     "section of one token, needs none of it",
+                     "%s of each step is spent on growing shapes, and kernels are chosen anew for "
+                     "them: a cache of one length is faster",
                      text);
     }
     for (size_t i = 0; i < n; i++)

@@ -8,6 +8,8 @@
 #include "base/units.h"
 #include "report/profile/profile_report.h"
 
+enum { FEWEST_FOR_CI = 6 }; /* order statistics of fewer cannot reach 95 % */
+
 const char *as_profile_section_at(size_t i)
 {
     static const char *const names[] = {
@@ -148,6 +150,9 @@ static void put_latency(const struct as_profile *p, struct as_page *page)
     if (run->figures.median.interval.reached)
         as_page_pair(page, AS_STYLE_HEADING, "latency", "p50 %s (95 %% CI %s to %s, this process)",
                      median, low, high);
+    else if (run->n < FEWEST_FOR_CI)
+        as_page_pair(page, AS_STYLE_HEADING, "latency",
+                     "p50 %s; no 95 %% CI: it needs %d iterations or more", median, FEWEST_FOR_CI);
     else
         as_page_pair(
             page, AS_STYLE_HEADING, "latency",

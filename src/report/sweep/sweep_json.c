@@ -182,6 +182,7 @@ static const struct as_json_field sweep_fields[] = {
     AS_FIELD_IF(SWEEP, "knee_row", knee, has_knee),
     AS_FIELD_IF(SWEEP, "best_row", best, has_best),
     AS_FIELD_IF(SWEEP, "best_equal", n_equal, has_best),
+    AS_FIELD_IF(SWEEP, "best_untested", n_untested, has_best),
     AS_FIELD_IF(SWEEP, "fastest_row", fastest, has_fastest),
     AS_FIELD_HELP(SWEEP, max_latency_ns, "ns", "limit; null: none"),
     AS_FIELD_HELP(SWEEP, max_memory_bytes, "bytes", "limit; null: none"),

@@ -65,8 +65,10 @@ static void put_row(struct as_table *t, struct as_page *page, const struct as_sw
     as_text_si(text, (double)point->flops, NULL);
     as_table_text(t, AS_STYLE_NONE, text);
     put_fixed(t, point->figures.summary.median / 1e6);
-    put_fixed(t, (point->figures.median.interval.high - point->figures.median.interval.low) / 2 *
-                     1e-6);
+    put_fixed(t, point->figures.median.interval.reached
+                     ? (point->figures.median.interval.high - point->figures.median.interval.low) /
+                           2 * 1e-6
+                     : AS_UNKNOWN);
     put_fixed(t, row->samples_per_second);
     put_fixed(t, row->memory_mb);
     put_fixed(t, row->samples_per_second_mb);
@@ -135,7 +137,8 @@ static void put_best(const struct as_sweep_report *report, struct as_page *page)
 {
     const struct as_sweep *s = report->sweep;
     bool limited = isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes);
-    char setting[200], latency[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], equal[80] = "";
+    char setting[200], latency[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], equal[160] = "";
+    int size = 0;
 
     if (s->best == SIZE_MAX) {
         if (limited)
@@ -146,8 +149,11 @@ static void put_best(const struct as_sweep_report *report, struct as_page *page)
     as_text_ns(latency, s->rows[s->best].point->figures.summary.median, AS_TIME_AUTO);
     as_text_si(rate, s->rows[s->best].samples_per_second, NULL);
     if (s->n_equal)
-        (void)snprintf(equal, sizeof equal, "; not significantly better than %zu other setting%s",
-                       s->n_equal, s->n_equal == 1 ? "" : "s");
+        size = snprintf(equal, sizeof equal, "; not significantly better than %zu other setting%s",
+                        s->n_equal, s->n_equal == 1 ? "" : "s");
+    if (s->n_untested && size >= 0)
+        (void)snprintf(equal + size, sizeof equal - (size_t)size,
+                       "; not tested against %zu for want of a 95 %% CI", s->n_untested);
     as_page_pair(page, AS_STYLE_NONE, "best", "%s: %s %s/s at p50 %s%s%s",
                  as_page_name(page, setting), rate, counts_inferences(s) ? "inferences" : "samples",
                  latency, limited ? ", within the limits" : "", equal);
@@ -169,7 +175,7 @@ static void put_findings(const struct as_sweep_report *report, struct as_page *p
     put_law(page, "memory", &s->memory, axis);
     if (isfinite(s->memory_growth) && s->n_rows > 1)
         as_page_pair(page, AS_STYLE_NONE, "first, last",
-                     "memory %.2fx, throughput %.2fx from the first to the last setting",
+                     "memory %.2fx, GFLOP/s %.2fx from the first to the last setting",
                      s->memory_growth, s->compute_growth);
     if (s->knee != SIZE_MAX) {
         as_sweep_setting_text(s, s->knee, setting, sizeof setting);
