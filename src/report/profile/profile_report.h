@@ -21,6 +21,7 @@
     X(MEMORY, memory, "memory planned and measured, by what it is for", false)                     \
     X(SLOWEST, slowest, "the slowest layer over the inferences", true)                             \
     X(INPUTS, inputs, "inputs of the model", false)                                                \
+    X(OUTPUTS, outputs, "outputs written, compared with others, and NaN", true)                    \
     X(DECODE, decode, "one new token of a text model with a cache: time and roofline", true)       \
     X(RECOMMENDATIONS, recommendations, "what to do next, and why", true)
 
