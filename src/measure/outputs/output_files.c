@@ -45,32 +45,61 @@ static int open_want(struct as_outputs_work *work, struct as_kept_tensor *t,
     return rc;
 }
 
-/* NAME.npy or NAME.pb; of an output also output_0.pb, as the test cases of ONNX have it. */
-static int find_output(struct as_outputs_work *work, size_t i, struct assay_error *err)
+/* The first output that has no file by its name; n_outputs: all have. */
+static int look_by_name(struct as_outputs_work *work, size_t *missing, struct assay_error *err)
 {
-    struct as_kept_tensor *t = &work->tensors[i];
-    char numbered[40];
-    int rc = look_for(work, t, t->file, err);
+    int rc = ASSAY_OK;
 
-    (void)snprintf(numbered, sizeof numbered, "output_%zu", i);
-    if (rc == ASSAY_OK && !t->expected)
-        rc = look_for(work, t, numbered, err);
-    if (rc < 0)
-        return rc;
-    if (!t->expected)
+    *missing = work->n_outputs;
+    for (size_t i = 0; i < work->n_outputs && rc == ASSAY_OK; i++) {
+        rc = look_for(work, &work->tensors[i], work->tensors[i].file, err);
+        if (!work->tensors[i].expected && *missing == work->n_outputs)
+            *missing = i;
+    }
+    return rc;
+}
+
+/* output_0.pb and so on, as the test cases of ONNX have them: all outputs or none, since an output
+ * may be called so and not be the one of that number. */
+static int look_by_number(struct as_outputs_work *work, bool *found, struct assay_error *err)
+{
+    char numbered[40];
+    int rc = ASSAY_OK;
+
+    *found = true;
+    for (size_t i = 0; i < work->n_outputs && rc == ASSAY_OK; i++) {
+        (void)snprintf(numbered, sizeof numbered, "output_%zu", i);
+        work->tensors[i].expected = NULL;
+        rc = look_for(work, &work->tensors[i], numbered, err);
+        *found = *found && work->tensors[i].expected;
+    }
+    return rc;
+}
+
+static int find_outputs(struct as_outputs_work *work, struct assay_error *err)
+{
+    size_t missing;
+    bool found = true;
+    int rc = look_by_name(work, &missing, err);
+
+    if (rc == ASSAY_OK && missing < work->n_outputs)
+        rc = look_by_number(work, &found, err);
+    if (rc == ASSAY_OK && !found)
         return as_fail(err, ASSAY_ERR_USAGE,
-                       "%.80s has nothing for output '%.40s': neither %.60s.npy nor .pb, nor %s.pb",
-                       work->options->expect, name_of(work, t), t->file, numbered);
-    return open_want(work, t, err);
+                       "%.80s has nothing for output '%.40s': neither %.60s.npy nor .pb, nor "
+                       "output_0.pb and so on for all",
+                       work->options->expect, name_of(work, &work->tensors[missing]),
+                       work->tensors[missing].file);
+    for (size_t i = 0; i < work->n_outputs && rc == ASSAY_OK; i++)
+        rc = open_want(work, &work->tensors[i], err);
+    return rc;
 }
 
 static int expect_folder(struct as_outputs_work *work, struct assay_error *err)
 {
     size_t n_layers = 0;
-    int rc = ASSAY_OK;
+    int rc = find_outputs(work, err);
 
-    for (size_t i = 0; i < work->n_outputs && rc == ASSAY_OK; i++)
-        rc = find_output(work, i, err);
     for (size_t i = work->n_outputs; i < work->n_tensors && rc == ASSAY_OK; i++) {
         rc = work->options->bisect ? look_for(work, &work->tensors[i], work->tensors[i].file, err)
                                    : ASSAY_OK;
