@@ -215,6 +215,7 @@ static int look_at(struct layers *l, struct as_kept_tensor *t, const struct as_v
                    struct assay_error *err)
 {
     struct as_outputs *out = l->w->out;
+    bool is_constant = l->model->values[t->value].data != NULL; /* a mask may be infinite */
     struct as_output_row row;
     int rc = ASSAY_OK;
 
@@ -222,9 +223,9 @@ static int look_at(struct layers *l, struct as_kept_tensor *t, const struct as_v
     if (row.note)
         return ASSAY_OK;
     out->n_layers += t->node != NULL;
-    if (t->node)
+    if (t->node && !is_constant)
         rc = note_origin(l, t, &row, true, err);
-    if (rc == ASSAY_OK && t->node)
+    if (rc == ASSAY_OK && t->node && !is_constant)
         rc = note_origin(l, t, &row, false, err);
     if (rc == ASSAY_OK && l->w->options->bisect)
         rc = compare_layer(l, t, &row, val, err);

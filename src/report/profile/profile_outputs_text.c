@@ -90,14 +90,18 @@ static void put_first(const struct as_outputs *o, struct as_page *page)
     }
 }
 
-static void put_origin(const struct as_output_origin *from, const char *what, const char *kind,
+/* Masks are infinite by intention: infinity alone is a warning only in an output. */
+static void put_origin(const struct as_output_origin *from, bool is_nan, bool warns,
                        struct as_page *page)
 {
+    const char *kind = is_nan ? "NaN" : "infinity";
+
     if (!from->node)
         return;
-    as_page_pair(page, AS_STYLE_WARN, what, "%llu element%s of '%s', output of node '%s'",
-                 (unsigned long long)from->n, from->n == 1 ? "" : "s",
-                 as_page_name(page, from->tensor), as_page_name(page, from->node));
+    as_page_pair(page, warns ? AS_STYLE_WARN : AS_STYLE_NONE, is_nan ? "first NaN" : "first inf",
+                 "%llu element%s of '%s', output of node '%s'", (unsigned long long)from->n,
+                 from->n == 1 ? "" : "s", as_page_name(page, from->tensor),
+                 as_page_name(page, from->node));
     if (from->source)
         as_page_pair(page, AS_STYLE_NONE, NULL, "its input '%s' holds %s already",
                      as_page_name(page, from->source), kind);
@@ -105,14 +109,16 @@ static void put_origin(const struct as_output_origin *from, const char *what, co
 
 static void put_not_finite(const struct as_outputs *o, struct as_page *page)
 {
-    uint64_t n = 0;
+    uint64_t n_nan = 0, n_inf = 0;
 
-    for (size_t i = 0; i < o->n_rows; i++)
-        n += o->rows[i].is_layer ? 0 : o->rows[i].n_nan + o->rows[i].n_inf;
-    if (!n)
+    for (size_t i = 0; i < o->n_rows; i++) {
+        n_nan += o->rows[i].is_layer ? 0 : o->rows[i].n_nan;
+        n_inf += o->rows[i].is_layer ? 0 : o->rows[i].n_inf;
+    }
+    if (n_nan + n_inf == 0)
         as_page_pair(page, AS_STYLE_NONE, "NaN", "no output holds NaN or infinity");
-    put_origin(&o->nan, "first NaN", "NaN", page);
-    put_origin(&o->inf, "first inf", "infinity", page);
+    put_origin(&o->nan, true, true, page);
+    put_origin(&o->inf, false, n_inf > 0, page);
     if (o->no_layers)
         as_page_pair(page, AS_STYLE_WARN, "layers", "not looked at: %s",
                      as_page_name(page, o->no_layers));

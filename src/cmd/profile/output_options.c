@@ -1,6 +1,7 @@
-/* cmd/common/output_options.c - the options by which a user says what becomes of a model's outputs.
+/* cmd/profile/output_options.c - the options by which a user says what becomes of a model's
+ * outputs.
  */
-#include "cmd/common/output_options.h"
+#include "cmd/profile/output_options.h"
 
 #include <string.h>
 

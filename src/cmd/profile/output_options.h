@@ -1,7 +1,7 @@
-/* cmd/common/output_options.h - the options by which a user says what becomes of a model's outputs:
- * kept, compared, searched. */
-#ifndef AS_CMD_COMMON_OUTPUT_OPTIONS_H
-#define AS_CMD_COMMON_OUTPUT_OPTIONS_H
+/* cmd/profile/output_options.h - the options by which a user says what becomes of a model's
+ * outputs: kept, compared, searched. */
+#ifndef AS_CMD_PROFILE_OUTPUT_OPTIONS_H
+#define AS_CMD_PROFILE_OUTPUT_OPTIONS_H
 
 #include "cmd/common/options.h"
 #include "measure/outputs/kept_outputs.h"
