@@ -85,6 +85,9 @@ AS_MUST_USE int as_outputs_run(struct as_outputs_work *work, struct as_outputs *
                                struct as_profile_run *run, const char *path,
                                struct assay_error *err);
 
+/* Counts elements that are not finite; of numbers of any kind. */
+void as_output_count(const struct as_val *val, uint64_t *n_nan, uint64_t *n_inf);
+
 /* ---- output_fields.c: into a run, and back ---- */
 
 void as_outputs_put(const struct as_outputs *outputs, struct as_run_maker *maker);

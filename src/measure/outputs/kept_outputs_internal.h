@@ -42,9 +42,6 @@ char *as_output_path(struct as_outputs_work *work, const char *folder, const cha
 
 /* ---- output_compare.c ---- */
 
-/* Counts elements that are not finite; of numbers of any kind. */
-void as_output_count(const struct as_val *val, uint64_t *n_nan, uint64_t *n_inf);
-
 /* Fills the figures of the comparison. USAGE when the file is of another type or shape. */
 AS_MUST_USE int as_output_compare(struct as_output_row *row, const struct as_val *have,
                                   const struct as_tensor_file *want,

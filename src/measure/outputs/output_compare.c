@@ -85,13 +85,13 @@ static uint64_t largest_in(const struct as_val *val, uint64_t from, uint64_t n)
 /* The share of rows whose largest element is the same; a classifier's answer. */
 static double top1_of(const struct as_val *have, const struct as_val *want)
 {
-    uint64_t size = have->rank > 0 ? (uint64_t)have->dims[have->rank - 1] : 0, same = 0;
+    uint64_t size = have->rank > 0 ? (uint64_t)have->dims[have->rank - 1] : 0, same = 0, n = 0;
 
     if (size < 2 || have->n == 0)
         return AS_UNKNOWN;
-    for (uint64_t at = 0; at < have->n; at += size)
+    for (uint64_t at = 0; at < have->n; at += size, n++)
         same += largest_in(have, at, size) == largest_in(want, at, size);
-    return (double)same / (double)(have->n / size);
+    return (double)same / (double)n;
 }
 
 static void compare_numbers(struct as_output_row *row, const struct as_val *of_have,

@@ -33,7 +33,7 @@ static void make_harmless(char out[NAME_CAPACITY], const char *name, uint32_t id
         return;
     }
     for (; name[n] && n < MAX_NAME; n++)
-        out[n] = is_harmless(name[n]) ? name[n] : '_';
+        out[n] = (char)(is_harmless(name[n]) ? name[n] : '_');
     out[n] = '\0';
     if (out[0] == '.' || out[0] == '-')
         out[0] = '_';
