@@ -126,6 +126,10 @@ d = document("chain.onnx", *given, "--expect", "by_numpy", "--bisect")
 check = d["output_check"]
 assert check["bisected"] and check["first_differing_node"] is None and check["layers_checked"] == 4, check
 assert [o["agrees"] for o in d["outputs"]] == [True] * 4 and [o["is_layer"] for o in d["outputs"]] == [False] + [True] * 3
+profile("chain.onnx", *given, "--expect", "by_numpy", "--export-csv", "tables")
+with open("tables/outputs.csv") as f:
+    lines = f.read().splitlines()
+assert len(lines) == 2 and lines[1].startswith("y,mul,"), lines
 y = steps["y"].copy()
 y[1, 2] += 0.5
 y[0] = y[0][::-1]

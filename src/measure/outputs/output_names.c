@@ -32,7 +32,7 @@ static void make_harmless(char out[NAME_CAPACITY], const char *name, uint32_t id
         (void)snprintf(out, NAME_CAPACITY, "tensor_%u", (unsigned)id);
         return;
     }
-    for (; name[n] && n < MAX_NAME; n++)
+    for (; n < MAX_NAME && name[n]; n++)
         out[n] = (char)(is_harmless(name[n]) ? name[n] : '_');
     out[n] = '\0';
     if (out[0] == '.' || out[0] == '-')
