@@ -167,6 +167,22 @@ os.remove("from_sum/_mm_out.npy")
 check = document("chain.onnx", *given, "--expect", "from_sum", "--bisect", status=1)["output_check"]
 assert check["first_differing_node"] == "add" and check["inputs_not_compared"] == 1, check
 
+# What only the bodies of an If take in is an output of a layer as others.
+bodies = [h.make_graph([h.make_node(op, ["outer", "outer"], [f"out_{op}"])], op, [],
+                       [h.make_tensor_value_info(f"out_{op}", T.FLOAT, [2])]) for op in ("Add", "Mul")]
+save("if.onnx", [h.make_node("Exp", ["x"], ["outer"], name="exp"),
+                 h.make_node("If", ["c"], ["y"], name="if", then_branch=bodies[0], else_branch=bodies[1])],
+     [("x", T.FLOAT, [2]), ("c", T.BOOL, [])], [("y", T.FLOAT, [2])])
+np.save("c.npy", np.array(False))
+np.save("two.npy", np.array([0, 1], "f4"))
+given_if = ["--input", "x=two.npy", "--input", "c=c.npy"]
+profile("if.onnx", *given_if, "--save-outputs", "if", "--save-intermediates", "all", "--output-format", "npy")
+assert sorted(os.listdir("if")) == ["outer.npy", "y.npy"]
+assert np.allclose(np.load("if/y.npy"), np.exp([0, 1]) ** 2, rtol=1e-5)
+np.save("if/outer.npy", np.load("if/outer.npy") + 1)
+np.save("if/y.npy", np.load("if/y.npy") + 1)
+assert document("if.onnx", *given_if, "--expect", "if", "--bisect", status=1)["output_check"]["first_differing_node"] == "exp"
+
 # NaN and infinity: where they begin, with counts, and whether they came in.
 save("nan.onnx", [h.make_node("Relu", ["x"], ["a"], name="first"), h.make_node("Log", ["x"], ["l"], name="log"),
                   h.make_node("Add", ["a", "l"], ["y"], name="sum")], [("x", T.FLOAT, [4])], [("y", T.FLOAT, [4])])

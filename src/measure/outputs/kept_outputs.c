@@ -11,12 +11,58 @@
 
 /* ---- which tensors there are ---- */
 
+/* How far the walk through graphs in graphs has come. */
+struct place {
+    const struct as_graph *graph;
+    uint32_t node, attr;
+};
+
+static void mark(bool *used, const uint32_t *values, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (values[i] != AS_NONE)
+            used[values[i]] = true;
+}
+
+/* The next body of the node, or NULL. */
+static const struct as_graph *next_body(struct place *at)
+{
+    const struct as_node *node = &at->graph->nodes[at->node];
+
+    while (at->attr < node->n_attrs) {
+        const struct as_attr *attr = &node->attrs[at->attr++];
+
+        if (attr->kind == AS_ATTR_GRAPH)
+            return attr->graph;
+    }
+    return NULL;
+}
+
+/* What nodes take in, those in subgraphs too. */
 static void mark_inputs(const struct as_graph *main, bool *used)
 {
-    for (uint32_t i = 0; i < main->n_nodes; i++)
-        for (uint32_t k = 0; k < main->nodes[i].n_inputs; k++)
-            if (main->nodes[i].inputs[k] != AS_NONE)
-                used[main->nodes[i].inputs[k]] = true;
+    struct place stack[AS_MAX_GRAPH_DEPTH + 1] = {{.graph = main}};
+    size_t depth = 1;
+
+    while (depth > 0) {
+        struct place *at = &stack[depth - 1];
+        const struct as_graph *body;
+
+        if (at->node == at->graph->n_nodes) {
+            mark(used, at->graph->outputs, at->graph->n_outputs);
+            depth--;
+            continue;
+        }
+        if (at->attr == 0)
+            mark(used, at->graph->nodes[at->node].inputs, at->graph->nodes[at->node].n_inputs);
+        body = next_body(at);
+        if (!body) {
+            at->node++;
+            at->attr = 0;
+        } else if (depth < AS_COUNT_OF(stack)) {
+            stack[depth++] = (struct place){.graph = body};
+        }
+    }
 }
 
 static void add_tensor(struct as_outputs_work *w, uint32_t value, bool is_layer)
