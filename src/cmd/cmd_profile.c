@@ -123,10 +123,7 @@ struct work {
     struct as_token_run tokens;
     bool has_tokens;
     struct assay_error no_tokens;
-    struct as_outputs_options keep;
-    struct as_outputs_work *keeper; /* NULL: outputs are not kept */
-    struct as_outputs outputs;
-    bool has_outputs;
+    struct as_kept_outputs outputs;
     struct as_profile_data data, decode_data;
     struct as_model *decode_model;
     struct as_decode_profile decode;
@@ -187,20 +184,6 @@ static void tell(void *user, enum as_profile_phase phase, const struct as_latenc
     as_progress_put(&w->progress, &state);
 }
 
-/* What becomes of the outputs, checked before anybody waits. */
-static int open_outputs(struct work *w, struct assay_error *err)
-{
-    bool asked = false;
-    int rc = as_output_options_read(&w->keep, &asked, w->line, &w->arena, err);
-
-    if (rc < 0 || !asked)
-        return rc;
-    w->options.fill = as_outputs_fit;
-    rc = as_outputs_work_new(&w->keeper, w->model, &w->keep, &w->arena, err);
-    w->options.fill_user = w->keeper;
-    return rc;
-}
-
 static int open_model(struct work *w, struct assay_error *err)
 {
     uint64_t from = as_clock_mono_ns();
@@ -224,7 +207,9 @@ static int open_model(struct work *w, struct assay_error *err)
     w->options.progress = tell;
     w->options.user = w;
     rc = read_loops(w, err);
-    return rc < 0 ? rc : open_outputs(w, err);
+    return rc < 0
+               ? rc
+               : as_kept_outputs_open(&w->outputs, w->line, w->model, &w->options, &w->arena, err);
 }
 
 /* How much runs of this model differ here: no single one can tell. */
@@ -309,27 +294,6 @@ static int try_settings(struct work *w, struct assay_error *err)
     return rc;
 }
 
-/* After all that is timed: it is one more inference, or two. */
-static int keep_outputs(struct work *w, struct assay_error *err)
-{
-    int rc;
-
-    if (!w->keeper)
-        return ASSAY_OK;
-    if (as_interrupted()) {
-        as_console_note(w->line, "note: outputs were not looked at: interrupted");
-        return ASSAY_OK;
-    }
-    as_progress_show(&w->progress, "checking outputs", AS_UNKNOWN);
-    rc = as_outputs_run(w->keeper, &w->outputs, w->run, w->line->operand[0], err);
-    as_progress_end(&w->progress);
-    w->has_outputs = rc == ASSAY_OK;
-    if (rc == ASSAY_OK && w->keep.folder)
-        as_console_note(w->line, "wrote %llu file%s to %s", (unsigned long long)w->outputs.n_files,
-                        w->outputs.n_files == 1 ? "" : "s", w->keep.folder);
-    return rc;
-}
-
 static int measure(struct work *w, struct assay_error *err)
 {
     int rc;
@@ -347,7 +311,7 @@ static int measure(struct work *w, struct assay_error *err)
         return rc;
     if (!as_opt_given(w->line, "no-history") && !as_interrupted())
         as_earlier_runs_add(&w->earlier, w->run->latency.figures.summary.median);
-    rc = keep_outputs(w, err);
+    rc = as_kept_outputs_run(&w->outputs, w->line, &w->progress, w->run, err);
     if (rc == ASSAY_OK)
         rc = as_profile_data_init(&w->data, w->run, w->model, &w->arena, err);
     return rc < 0 ? rc : try_settings(w, err);
@@ -527,7 +491,7 @@ static int save(struct work *w, struct assay_error *err)
     d->trial = w->trial;
     d->model.fixed_why = w->fixed_why[0] ? w->fixed_why : NULL;
     d->has_tokens = w->has_tokens;
-    d->outputs = w->has_outputs ? &w->outputs : NULL;
+    d->outputs = w->outputs.done ? &w->outputs.found : NULL;
     d->tokens = w->tokens;
     d->why_no_tokens = w->no_tokens.code ? w->no_tokens.msg : NULL;
     if (rc == ASSAY_OK)
@@ -599,7 +563,7 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
         as_console_note(line, "wrote %s", as_opt_text(line, "trace"));
     if (rc == ASSAY_OK)
         rc = row ? take_row(row, w, err) : as_show_print(w->saved, &w->show, line, err);
-    if (rc == ASSAY_OK && w->has_outputs && w->outputs.n_differ > 0)
+    if (rc == ASSAY_OK && w->outputs.found.n_differ > 0)
         rc = AS_ANSWER_NO;
     as_temporary_folder_remove(w->folder);
     as_run_close(w->saved);
@@ -609,7 +573,7 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
     as_state_pairs_fini(&w->pairs);
     as_run_options_fini(&w->run_options);
     as_model_options_fini(&w->given);
-    as_outputs_work_free(w->keeper);
+    as_outputs_work_free(w->outputs.work);
     as_model_free(w->model);
     as_arena_fini(&w->arena);
     as_free(w);

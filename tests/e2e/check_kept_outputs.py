@@ -250,6 +250,10 @@ for size in (0, 5, 9, 60, len(whole) - 1):
     with open("cut.npy", "wb") as f:
         f.write(whole[:size])
     refused("cut.npy", "chain.onnx", *given, "--expect", "cut.npy", status=3)
+os.rename("cut.npy", "from_act/sum.npy")
+refused("assay: from_act/sum.npy has", "chain.onnx", *given, "--expect", "from_act", "--bisect", status=3)
+np.save("from_act/sum.npy", np.zeros((2, 2), "f4"))
+refused("holds 2x2, but tensor 'sum' is 3x5", "chain.onnx", *given, "--expect", "from_act", "--bisect")
 with open("file", "w") as f:
     f.write("in the way")
 refused("file", "chain.onnx", *given, "--save-outputs", "file", status=3)

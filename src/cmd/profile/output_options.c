@@ -1,12 +1,12 @@
-/* cmd/profile/output_options.c - the options by which a user says what becomes of a model's
- * outputs.
- */
+/* cmd/profile/output_options.c - the options by which a user says what becomes of the outputs of a
+ * model, and what the command then does. */
 #include "cmd/profile/output_options.h"
 
 #include <string.h>
 
 #include "base/text/text.h"
 #include "base/units.h"
+#include "cmd/common/interrupt.h"
 
 enum { FORMAT_BOTH, FORMAT_NPY, FORMAT_PB };
 
@@ -60,9 +60,8 @@ static int check_needs(const struct as_cmd_line *line, struct assay_error *err)
     return ASSAY_OK;
 }
 
-int as_output_options_read(struct as_outputs_options *o, bool *asked,
-                           const struct as_cmd_line *line, struct as_arena *arena,
-                           struct assay_error *err)
+static int read_options(struct as_outputs_options *o, const struct as_cmd_line *line,
+                        struct as_arena *arena, struct assay_error *err)
 {
     int format = as_opt_word(line, "output-format", FORMAT_BOTH);
     int rc = check_needs(line, err);
@@ -75,10 +74,50 @@ int as_output_options_read(struct as_outputs_options *o, bool *asked,
         .bisect = as_opt_given(line, "bisect"),
         .check_nan = as_opt_given(line, "check-nan"),
     };
-    *asked = o->folder || o->expect || o->check_nan;
     if (rc == ASSAY_OK)
         rc = read_tolerance(&o->rtol, line, "rtol", AS_OUTPUTS_RTOL, err);
     if (rc == ASSAY_OK)
         rc = read_tolerance(&o->atol, line, "atol", AS_OUTPUTS_ATOL, err);
     return rc < 0 ? rc : read_nodes(o, line, arena, err);
+}
+
+int as_kept_outputs_open(struct as_kept_outputs *kept, const struct as_cmd_line *line,
+                         const struct as_model *model, struct as_profile_options *profile,
+                         struct as_arena *arena, struct assay_error *err)
+{
+    const struct as_outputs_options *o = &kept->options;
+    int rc = read_options(&kept->options, line, arena, err);
+
+    if (rc < 0 || (!o->folder && !o->expect && !o->check_nan))
+        return rc;
+    rc = as_outputs_work_new(&kept->work, model, o, arena, err);
+    profile->fill = as_outputs_fit;
+    profile->fill_user = kept->work;
+    return rc;
+}
+
+int as_kept_outputs_run(struct as_kept_outputs *kept, const struct as_cmd_line *line,
+                        struct as_progress *progress, struct as_profile_run *run,
+                        struct assay_error *err)
+{
+    unsigned long long n;
+    int rc;
+
+    if (!kept->work)
+        return ASSAY_OK;
+    if (as_interrupted()) {
+        as_console_note(line, "note: outputs were not looked at: interrupted");
+        return ASSAY_OK;
+    }
+    as_progress_show(progress, "checking outputs", AS_UNKNOWN);
+    rc = as_outputs_run(kept->work, &kept->found, run, line->operand[0], err);
+    as_progress_end(progress);
+    if (rc < 0)
+        return rc;
+    kept->done = true;
+    n = (unsigned long long)kept->found.n_files;
+    if (kept->options.folder)
+        as_console_note(line, "wrote %llu file%s to %s", n, n == 1 ? "" : "s",
+                        kept->options.folder);
+    return ASSAY_OK;
 }

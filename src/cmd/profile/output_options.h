@@ -3,6 +3,7 @@
 #ifndef AS_CMD_PROFILE_OUTPUT_OPTIONS_H
 #define AS_CMD_PROFILE_OUTPUT_OPTIONS_H
 
+#include "cmd/common/console.h"
 #include "cmd/common/options.h"
 #include "measure/outputs/kept_outputs.h"
 
@@ -55,9 +56,24 @@
 
 const char *as_output_format_at(size_t i);
 
-/* Sets `asked` when one of them was given. The lists borrow from the line and from `arena`. */
-AS_MUST_USE int as_output_options_read(struct as_outputs_options *options, bool *asked,
-                                       const struct as_cmd_line *line, struct as_arena *arena,
-                                       struct assay_error *err);
+/* Outputs that one profile keeps. {0} is none; `work` is freed by as_outputs_work_free(). */
+struct as_kept_outputs {
+    struct as_outputs_options options;
+    struct as_outputs_work *work; /* NULL: nothing was asked for */
+    struct as_outputs found;
+    bool done;
+};
+
+/* Reads the options and checks them against the model before anybody waits; `profile` learns what
+ * to check when shapes are known. The line, the model and `arena` must outlive it. */
+AS_MUST_USE int as_kept_outputs_open(struct as_kept_outputs *kept, const struct as_cmd_line *line,
+                                     const struct as_model *model,
+                                     struct as_profile_options *profile, struct as_arena *arena,
+                                     struct assay_error *err);
+
+/* After all that is timed: one more inference, or two. */
+AS_MUST_USE int as_kept_outputs_run(struct as_kept_outputs *kept, const struct as_cmd_line *line,
+                                    struct as_progress *progress, struct as_profile_run *run,
+                                    struct assay_error *err);
 
 #endif

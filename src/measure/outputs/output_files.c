@@ -95,14 +95,27 @@ static int find_outputs(struct as_outputs_work *work, struct assay_error *err)
     return rc;
 }
 
+/* That of a layer, read as far as to see that it is one; it is opened again when it is compared. */
+static int find_layer(struct as_outputs_work *work, struct as_kept_tensor *t,
+                      struct assay_error *err)
+{
+    struct as_tensor_file file = {0};
+    int rc = look_for(work, t, t->file, err);
+
+    if (rc < 0 || !t->expected)
+        return rc;
+    rc = as_tensor_file_open(&file, t->expected, &work->holder, err);
+    as_tensor_file_close(&file);
+    return rc;
+}
+
 static int expect_folder(struct as_outputs_work *work, struct assay_error *err)
 {
     size_t n_layers = 0;
     int rc = find_outputs(work, err);
 
     for (size_t i = work->n_outputs; i < work->n_tensors && rc == ASSAY_OK; i++) {
-        rc = work->options->bisect ? look_for(work, &work->tensors[i], work->tensors[i].file, err)
-                                   : ASSAY_OK;
+        rc = work->options->bisect ? find_layer(work, &work->tensors[i], err) : ASSAY_OK;
         n_layers += work->tensors[i].expected != NULL;
     }
     if (rc == ASSAY_OK && work->options->bisect && n_layers == 0 &&
