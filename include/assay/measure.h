@@ -162,6 +162,34 @@ ASSAY_API int assay_model_measure_memory(struct assay_model *model,
                                          const struct assay_measure_options *options,
                                          struct assay_memory *memory, struct assay_error *err);
 
+/* ---- outputs ---- */
+
+/* One output of a model after an inference. What it points to is valid during the call it is given
+ * to. */
+struct assay_output_tensor {
+    size_t size; /* set by the library */
+    const char *name;
+    const char *type;       /* of its elements: "f32", "i64", "string"; "" of a sequence */
+    enum assay_dtype dtype; /* the same; meaningless when `data` is NULL */
+    int rank;
+    const int64_t *dims;
+    uint64_t elements, bytes;
+    const void *data;   /* row-major; NULL: see `reason` */
+    const char *reason; /* why there is no data: strings, complex numbers, sequences; else NULL */
+    uint64_t nan_elements, infinite_elements;
+};
+
+/* Takes one output: 0, or what went wrong, which ends the call that gives it. */
+typedef int (*assay_output_taken)(void *user, const struct assay_output_tensor *output,
+                                  struct assay_error *err);
+
+/* Runs the model once and gives its outputs to `fn`, in the order of the model. Of the options
+ * those of timing are not looked at. Returns how many outputs there are, or a negative code. */
+ASSAY_API int assay_model_measure_outputs(struct assay_model *model,
+                                          const struct assay_measure_options *options,
+                                          assay_output_taken fn, void *user,
+                                          struct assay_error *err);
+
 /* ---- the machine ---- */
 
 /* Measures peak and bandwidth for that many threads (0: 1), in a second or two. More than the

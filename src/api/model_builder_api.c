@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/model_sizes.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "model/build/build_layers.h"
@@ -32,6 +33,14 @@ static const uint8_t dtypes[] = {
     [ASSAY_DTYPE_F8E5M2] = AS_DTYPE_F8E5M2,
     [ASSAY_DTYPE_F8E5M2FNUZ] = AS_DTYPE_F8E5M2FNUZ,
 };
+
+int as_dtype_public(unsigned dtype)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (dtypes[i] == dtype)
+            return (int)i;
+    return -1;
+}
 
 struct as_builder *as_handle_growing(struct assay_model *model)
 {

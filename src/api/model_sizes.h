@@ -16,4 +16,7 @@ AS_MUST_USE int as_handle_sizes_init(struct as_handle_sizes *sizes, const struct
                                      struct assay_error *err);
 void as_handle_sizes_fini(struct as_handle_sizes *sizes);
 
+/* model_builder_api.c: the number of a kind of elements in assay/model.h; -1: it has none. */
+int as_dtype_public(unsigned dtype);
+
 #endif

@@ -34,6 +34,7 @@ struct as_opt {
     char letter;      /* 0: none */
     enum as_opt_kind kind;
     bool reads;           /* a FILE or FOLDER that is read; else it is written */
+    bool is_private;      /* a FOLDER that is made for its owner alone */
     const char *argument; /* as in "FILE"; NULL for a flag */
     const char *help;     /* one sentence without a full stop; "[default: 10]" at its end */
     const char *group;    /* heading in the help, as in "Output"; NULL: "Options" */

@@ -21,6 +21,7 @@
 #include "cmd/common/measure_options.h"
 #include "cmd/common/model_options.h"
 #include "cmd/common/show_options.h"
+#include "cmd/profile/output_options.h"
 #include "format/model_file.h"
 #include "measure/latency/profile_data.h"
 #include "measure/tokens/decode_profile.h"
@@ -51,6 +52,7 @@ static const struct as_opt profile_opts[] = {
      .help = "decode N tokens one by one after the prompt, or N pieces of a stream [default: 32]",
      .min = 1,
      .max = 100000},
+    AS_OPTS_OUTPUTS,
     {.name = "no-roofline",
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_FLAG,
@@ -121,6 +123,7 @@ struct work {
     struct as_token_run tokens;
     bool has_tokens;
     struct assay_error no_tokens;
+    struct as_kept_outputs outputs;
     struct as_profile_data data, decode_data;
     struct as_model *decode_model;
     struct as_decode_profile decode;
@@ -203,7 +206,10 @@ static int open_model(struct work *w, struct assay_error *err)
     w->options.memory_may_fail = true;
     w->options.progress = tell;
     w->options.user = w;
-    return read_loops(w, err);
+    rc = read_loops(w, err);
+    return rc < 0
+               ? rc
+               : as_kept_outputs_open(&w->outputs, w->line, w->model, &w->options, &w->arena, err);
 }
 
 /* How much runs of this model differ here: no single one can tell. */
@@ -308,7 +314,9 @@ static int measure(struct work *w, struct assay_error *err)
         return rc;
     if (!as_opt_given(w->line, "no-history") && !as_interrupted())
         as_earlier_runs_add(&w->earlier, w->run->latency.figures.summary.median);
-    rc = as_profile_data_init(&w->data, w->run, w->model, &w->arena, err);
+    rc = as_kept_outputs_run(&w->outputs, w->line, &w->progress, w->run, err);
+    if (rc == ASSAY_OK)
+        rc = as_profile_data_init(&w->data, w->run, w->model, &w->arena, err);
     return rc < 0 ? rc : try_settings(w, err);
 }
 
@@ -486,6 +494,7 @@ static int save(struct work *w, struct assay_error *err)
     d->trial = w->trial;
     d->model.fixed_why = w->fixed_why[0] ? w->fixed_why : NULL;
     d->has_tokens = w->has_tokens;
+    d->outputs = w->outputs.done ? &w->outputs.found : NULL;
     d->tokens = w->tokens;
     d->why_no_tokens = w->no_tokens.code ? w->no_tokens.msg : NULL;
     if (rc == ASSAY_OK)
@@ -557,6 +566,8 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
         as_console_note(line, "wrote %s", as_opt_text(line, "trace"));
     if (rc == ASSAY_OK)
         rc = row ? take_row(row, w, err) : as_show_print(w->saved, &w->show, line, err);
+    if (rc == ASSAY_OK && w->outputs.found.n_differ > 0)
+        rc = AS_ANSWER_NO;
     as_temporary_folder_remove(w->folder);
     as_run_close(w->saved);
     forget_decode(w);
@@ -565,6 +576,7 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
     as_state_pairs_fini(&w->pairs);
     as_run_options_fini(&w->run_options);
     as_model_options_fini(&w->given);
+    as_outputs_work_free(w->outputs.work);
     as_model_free(w->model);
     as_arena_fini(&w->arena);
     as_free(w);
@@ -573,8 +585,9 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
 
 static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
 {
-    static const char *const one_model[] = {"trace", "roofline",    "section",
-                                            "sort",  "scope-depth", NULL};
+    static const char *const one_model[] = {"trace",  "roofline",    "section",
+                                            "sort",   "scope-depth", "save-outputs",
+                                            "expect", "check-nan",   NULL};
     int rc;
 
     if (line->n_operands == 1)
@@ -592,6 +605,7 @@ static const struct as_example profile_examples[] = {
     {"assay profile zoo:mobilenetv2", "latency, layers and recommendations of a built-in model"},
     {"assay profile model.onnx --batch 8 --threads 1", "one batch of 8 on one thread"},
     {"assay profile model.onnx -o before.assay", "keep the run for assay report and assay diff"},
+    {"assay profile model.onnx --input x.npy --expect expected/", "compare outputs with these"},
     {"assay profile a.onnx b.onnx", "one comparison table; assay bench interleaves them"},
     {"assay profile model.gguf --prompt 128 --tokens 64", "prefill and decode of a text model"},
     {NULL, NULL},

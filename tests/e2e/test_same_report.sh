@@ -87,6 +87,8 @@ same_report profile_scopes "text80 json" profile zoo:squeezenet1_1 $fast --no-hi
 "$assay" profile zoo:squeezenet1_1 $fast --no-history --scope-depth 1 -s scopes -o "$tmp/scopes.assay" >"$tmp/of_run" 2>/dev/null
 exits 0 "profile: with its scopes" "$assay" report --scope-depth 1 -s scopes "$tmp/scopes.assay"
 check "profile: --scope-depth is the same" cmp "$tmp/of_run" "$tmp/out"
+same_report profile_saved "text60 text80 text160 json markdown csv" profile zoo:mlp $fast --no-history --save-outputs "$tmp/saved" --save-intermediates all
+same_report profile_compared "text60 text160 json markdown" profile zoo:mlp $fast --no-history --expect "$tmp/saved" --bisect --check-nan
 same_report profile_roof "text160 json" profile zoo:mlp --iterations 8 --warmup 0
 same_report profile_phases "text60 text80 text160 json markdown csv" profile zoo:llama:layers=1,seq=0,past=-1 --iterations 3 --warmup 0 --tokens 3 --no-roofline --no-history
 same_report profile_tokens "text80 json" profile zoo:llama --iterations 3 --warmup 0 --tokens 3 --no-roofline

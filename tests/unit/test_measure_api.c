@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "analyze/model/profile_internal.h"
@@ -471,6 +472,51 @@ static void without_warm_up_there_is_one_run_before(void **state)
     assert_true(l.n == 2 && l.warmup_runs == 1 && l.first_ns > 0);
 }
 
+struct taken {
+    int n;
+    float first;
+    bool refuse;
+};
+
+static int take(void *user, const struct assay_output_tensor *o, struct assay_error *err)
+{
+    struct taken *t = user;
+
+    (void)err;
+    assert_int_equal(o->size, sizeof *o);
+    assert_string_equal(o->name, "y");
+    assert_string_equal(o->type, "f32");
+    assert_int_equal(o->dtype, ASSAY_DTYPE_F32);
+    assert_int_equal(o->rank, 2);
+    assert_int_equal(o->dims[0], 3);
+    assert_int_equal(o->dims[1], 10);
+    assert_int_equal(o->elements, 30);
+    assert_int_equal(o->bytes, 30 * sizeof(float));
+    assert_int_equal(o->nan_elements, 0);
+    assert_null(o->reason);
+    memcpy(&t->first, o->data, sizeof t->first);
+    t->n++;
+    return t->refuse ? 1 : 0;
+}
+
+static void outputs_are_given_and_repeat(void **state)
+{
+    struct assay_measure_options o = quick();
+    struct assay_model *m = perceptron(3, 16);
+    struct taken one = {0}, two = {0}, three = {.refuse = true};
+    struct assay_error err;
+
+    (void)state;
+    assert_int_equal(assay_model_measure_outputs(m, &o, take, &one, &err), 1);
+    assert_int_equal(assay_model_measure_outputs(m, &o, take, &two, NULL), 1);
+    assert_int_equal(one.n, 1);
+    assert_true(one.first == two.first && one.first != 0);
+    assert_int_equal(assay_model_measure_outputs(m, &o, take, &three, &err), ASSAY_ERR_STATE);
+    assert_int_equal(assay_model_measure_outputs(m, &o, NULL, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_model_measure_outputs(NULL, &o, take, &one, &err), ASSAY_ERR_NOMEM);
+    assay_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -487,6 +533,7 @@ int main(void)
         cmocka_unit_test(what_is_nan_has_a_reason),
         cmocka_unit_test(options_that_cannot_be_are_refused),
         cmocka_unit_test(without_warm_up_there_is_one_run_before),
+        cmocka_unit_test(outputs_are_given_and_repeat),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

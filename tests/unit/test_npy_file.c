@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "measure/inputs/model_inputs.h"
 
 static uint8_t file[4096];
@@ -146,12 +147,68 @@ static void every_cut_is_refused(void **state)
     assert_non_null(strstr(err.msg, "version 4"));
 }
 
+static void what_is_written_is_read_back(void **state)
+{
+    static const struct as_dims shapes[] = {
+        {.rank = 0}, {1, {7}}, {2, {2, 3}}, {4, {2, 1, 3, 2}}, {2, {0, 5}}};
+    uint8_t numbers[256], out[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers; i++)
+        numbers[i] = (uint8_t)(i * 7);
+    for (unsigned dtype = 0; dtype < AS_DTYPE_COUNT; dtype++) {
+        for (size_t k = 0; k < AS_COUNT_OF(shapes); k++) {
+            uint64_t n = 1, bytes;
+            struct as_npy npy;
+            struct as_out to;
+            const char *text;
+            size_t size;
+
+            for (int i = 0; i < shapes[k].rank; i++)
+                n *= (uint64_t)shapes[k].at[i];
+            assert_int_equal(as_out_memory(&to, NULL), 0);
+            if (!as_npy_has(dtype)) {
+                assert_int_equal(as_npy_write(&to, dtype, &shapes[k], numbers, 0, NULL),
+                                 ASSAY_ERR_UNSUPPORTED);
+                as_out_drop(&to);
+                continue;
+            }
+            assert_true(as_dtype_bytes(dtype, n, &bytes));
+            assert_int_equal(as_npy_write(&to, dtype, &shapes[k], numbers, bytes, NULL), 0);
+            text = as_out_get(&to, &size);
+            assert_int_equal((size - bytes) % 64, 0);
+            assert_int_equal(as_npy_parse(&npy, (const uint8_t *)text, size, "x.npy", NULL), 0);
+            assert_int_equal(npy.dtype, dtype);
+            assert_int_equal(npy.dims.rank, shapes[k].rank);
+            assert_int_equal(npy.n, n);
+            assert_int_equal(npy.data_bytes, bytes);
+            as_npy_copy(&npy, out);
+            assert_memory_equal(out, numbers, bytes);
+            as_out_drop(&to);
+        }
+    }
+}
+
+static void what_numpy_lacks_is_not_written(void **state)
+{
+    (void)state;
+    assert_false(as_npy_has(AS_DTYPE_BF16));
+    assert_false(as_npy_has(AS_DTYPE_STRING));
+    assert_false(as_npy_has(AS_DTYPE_I4));
+    assert_true(as_npy_has(AS_DTYPE_F16));
+    assert_true(as_npy_has(AS_DTYPE_BOOL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_read_as_they_are), cmocka_unit_test(columns_are_turned_into_rows),
-        cmocka_unit_test(scalars_lists_and_nothing), cmocka_unit_test(wrong_files_are_named),
+        cmocka_unit_test(rows_are_read_as_they_are),
+        cmocka_unit_test(columns_are_turned_into_rows),
+        cmocka_unit_test(scalars_lists_and_nothing),
+        cmocka_unit_test(wrong_files_are_named),
         cmocka_unit_test(every_cut_is_refused),
+        cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(what_numpy_lacks_is_not_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

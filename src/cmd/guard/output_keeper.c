@@ -76,10 +76,10 @@ bool as_output_keep_run(const char *path, const char **temp)
     return keeper.has_run;
 }
 
-void as_output_keep_folder(const char *path)
+void as_output_keep_folder(const char *path, mode_t mode)
 {
     remember_folder(path);
-    (void)!as_folder_make(path, 0777, NULL); /* the command tries again, and says why not */
+    (void)!as_folder_make(path, mode, NULL); /* the command tries again, and says why not */
 }
 
 void as_output_keep_temporary(const char *path)

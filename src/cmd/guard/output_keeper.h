@@ -6,6 +6,7 @@
 #define AS_CMD_GUARD_OUTPUT_KEEPER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Opens the file that is to stand at `path`. False: the command has to do that itself. */
 bool as_output_keep(const char *path);
@@ -13,8 +14,9 @@ bool as_output_keep(const char *path);
 /* The same for a recorded run. `temp` gets the name it has until it is complete, for good. */
 bool as_output_keep_run(const char *path, const char **temp);
 
-/* Makes a folder for outputs. At the end it is removed if it is empty and was not there. */
-void as_output_keep_folder(const char *path);
+/* Makes a folder for outputs, of that mode. At the end it is removed if it is empty and was not
+ * there. */
+void as_output_keep_folder(const char *path, mode_t mode);
 
 /* A folder for temporary files, to be removed with what lies in it. */
 void as_output_keep_temporary(const char *path);

@@ -192,7 +192,7 @@ static void prepare_outputs(const struct as_cmd_line *line, bool kept[])
         if (!as_output_is(line, i))
             continue;
         if (opt->kind == AS_OPT_FOLDER)
-            as_output_keep_folder(line->value[i]);
+            as_output_keep_folder(line->value[i], opt->is_private ? 0700 : 0777);
         else
             kept[i] = keep_output(line, i);
     }
@@ -291,6 +291,12 @@ static void allow_input(const struct ruleset *rules, const char *text)
     allow(rules, equals && access(text, F_OK) != 0 ? equals + 1 : text, RIGHTS_READ);
 }
 
+/* Whether the option names a file or a folder to be read. */
+static bool is_read(const struct as_cmd_line *line, const struct as_opt *opt, size_t i)
+{
+    return line->value[i] && opt->reads && (opt->kind == AS_OPT_FILE || opt->kind == AS_OPT_FOLDER);
+}
+
 /* Whether a file may be looked for beside another. */
 static bool allow_line(const struct ruleset *rules, const struct as_cmd_line *line,
                        const bool kept[])
@@ -308,6 +314,8 @@ static bool allow_line(const struct ruleset *rules, const struct as_cmd_line *li
     for (size_t i = 0; (opt = as_cmd_opt_at(line->cmd, i)) != NULL; i++)
         if (as_output_is(line, i))
             allow_output(rules, line->value[i], opt->kind == AS_OPT_FOLDER, kept[i]);
+        else if (is_read(line, opt, i))
+            allow_reading(rules, line->value[i]);
     if (line_temporary[0])
         allow_writing(rules, line_temporary);
     if (line_run)

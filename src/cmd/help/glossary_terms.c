@@ -26,6 +26,12 @@ static const struct {
      "An operation fused behind a kernel: bias, activation, residual sum."},
     {"Work", "reorder", NULL, "A copy between the memory layouts of two kernels."},
     {"Work", "element", NULL, "One value of a tensor."},
+    {"Work", "tolerance", "rtol|atol",
+     "An element of an output agrees with the expected one when they differ by atol + rtol * "
+     "|expected| or less; integers, booleans and strings must be equal."},
+    {"Work", "top-1 agreement", "top-1",
+     "The share of rows along the last axis of an output whose largest element has the same index "
+     "as in the expected output."},
     {"Work", "softmax", NULL,
      "Exponentials of a vector divided by their sum; the normalization inside attention."},
     {"Counts", "MAC", "MACs",

@@ -18,4 +18,19 @@ AS_MUST_USE int as_onnx_write(const struct as_model *model, struct as_out *out,
 AS_MUST_USE int as_onnx_save(const struct as_model *model, const char *path, bool external,
                              struct assay_error *err);
 
+/* ---- onnx_tensor_writer.c ---- */
+
+struct as_onnx_tensor_out {
+    const char *name; /* may be empty */
+    unsigned dtype;
+    const struct as_dims *dims;
+    const void *data; /* row-major; of strings: struct as_text[n] */
+    uint64_t n, data_bytes;
+};
+
+/* One tensor as a TensorProto. UNSUPPORTED for a kind of elements ONNX does not have, LIMIT for
+ * 2 GB and more; failures of `out` are kept there. */
+AS_MUST_USE int as_onnx_tensor_write(const struct as_onnx_tensor_out *tensor, struct as_out *out,
+                                     struct assay_error *err);
+
 #endif

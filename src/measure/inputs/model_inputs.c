@@ -8,16 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "format/onnx/onnx_value.h"
 
 struct as_given_file {
-    struct as_mapped_file file;
+    struct as_tensor_file of;
     const struct as_value *value;
-    uint32_t dtype;
-    struct as_dims dims;
-    bool is_npy;
-    struct as_npy npy;    /* of one of NumPy's */
-    struct as_data *data; /* of one of ONNX's */
 };
 
 static const char *const fill_name[] = {
@@ -72,46 +66,6 @@ static const struct as_value *find_input(const struct as_model *model, const cha
     return NULL;
 }
 
-static int parse_onnx(struct as_model_inputs *in, struct as_given_file *f, struct assay_error *err)
-{
-    struct assay_error why = {0};
-    struct as_type type;
-    int rc = ASSAY_OK;
-
-    if (f->file.size == 0)
-        return as_fail(err, ASSAY_ERR_FORMAT, "%.120s is empty", f->file.path);
-    if (f->file.size >= 2 && memcmp(f->file.bytes, "PK", 2) == 0)
-        return as_fail(err, ASSAY_ERR_FORMAT,
-                       "%.120s is a ZIP archive; one array alone is written by numpy.save",
-                       f->file.path);
-    if (!in->holder)
-        rc = as_model_new(&in->holder, 0, err);
-    if (rc < 0)
-        return rc;
-    rc = as_onnx_value_read(in->holder, AS_VALUE_TENSOR, f->file.bytes, f->file.size, &type,
-                            &f->data, &why);
-    if (rc == ASSAY_OK && (!f->data || !as_type_dims(&type, &f->dims)))
-        rc = as_fail(&why, ASSAY_ERR_FORMAT, "it holds no numeric data");
-    if (rc < 0)
-        return as_fail(err, rc, "%.100s is neither .npy nor a tensor of ONNX: %.110s", f->file.path,
-                       why.msg);
-    f->dtype = type.dtype;
-    return ASSAY_OK;
-}
-
-static int parse(struct as_model_inputs *in, struct as_given_file *f, struct assay_error *err)
-{
-    int rc;
-
-    f->is_npy = as_npy_is(f->file.bytes, f->file.size);
-    if (!f->is_npy)
-        return parse_onnx(in, f, err);
-    rc = as_npy_parse(&f->npy, f->file.bytes, f->file.size, f->file.path, err);
-    f->dtype = f->npy.dtype;
-    f->dims = f->npy.dims;
-    return rc;
-}
-
 static const struct as_type *declared(const struct as_model *model, const struct as_value *v)
 {
     return model->inferred ? &v->declared : &v->type;
@@ -134,18 +88,18 @@ static int check_type(const struct as_model_inputs *in, const struct as_given_fi
     if (want->kind != AS_VALUE_TENSOR)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "input '%.60s' is not a tensor; %.100s cannot be given", f->value->name,
-                       f->file.path);
-    if (want->dtype != AS_DTYPE_UNKNOWN && want->dtype != f->dtype)
+                       f->of.file.path);
+    if (want->dtype != AS_DTYPE_UNKNOWN && want->dtype != f->of.dtype)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "%.100s holds %s elements, but input '%.60s' takes %s; convert the file",
-                       f->file.path, as_dtype_name(f->dtype), f->value->name,
+                       f->of.file.path, as_dtype_name(f->of.dtype), f->value->name,
                        as_dtype_name(want->dtype));
-    if (want->rank < 0 || want->rank == f->dims.rank)
+    if (want->rank < 0 || want->rank == f->of.dims.rank)
         return ASSAY_OK;
-    dims_text(have, sizeof have, &f->dims);
+    dims_text(have, sizeof have, &f->of.dims);
     as_type_text(wanted, sizeof wanted, want);
-    return as_fail(err, ASSAY_ERR_USAGE, "%.100s holds %s, but input '%.50s' is %s", f->file.path,
-                   have, f->value->name, wanted);
+    return as_fail(err, ASSAY_ERR_USAGE, "%.100s holds %s, but input '%.50s' is %s",
+                   f->of.file.path, have, f->value->name, wanted);
 }
 
 static int open_file(struct as_model_inputs *in, const struct as_input_file *given,
@@ -160,11 +114,8 @@ static int open_file(struct as_model_inputs *in, const struct as_input_file *giv
     for (size_t i = 0; i < in->n_files; i++)
         if (in->files[i].value == f->value)
             return as_fail(err, ASSAY_ERR_USAGE, "input '%.60s' is given twice", f->value->name);
-    rc = as_mapped_file_open(&f->file, given->path, err);
-    if (rc < 0)
-        return rc;
     in->n_files++;
-    rc = parse(in, f, err);
+    rc = as_tensor_file_open(&f->of, given->path, &in->holder, err);
     return rc < 0 ? rc : check_type(in, f, err);
 }
 
@@ -198,18 +149,18 @@ static int check_sizes(const struct as_model_inputs *in, const struct as_given_f
     bool fits = true;
 
     if (asked && asked->dims) {
-        fits = same_dims(asked->dims, &f->dims);
+        fits = same_dims(asked->dims, &f->of.dims);
         dims_text(wanted, sizeof wanted, asked->dims);
     } else {
         for (int i = 0; i < want->rank; i++)
-            fits = fits && (want->dims[i] < 0 || want->dims[i] == f->dims.at[i]);
+            fits = fits && (want->dims[i] < 0 || want->dims[i] == f->of.dims.at[i]);
         as_type_text(wanted, sizeof wanted, want);
     }
     if (fits)
         return ASSAY_OK;
-    dims_text(have, sizeof have, &f->dims);
-    return as_fail(err, ASSAY_ERR_USAGE, "%.100s holds %s, but input '%.50s' is %s", f->file.path,
-                   have, f->value->name, wanted);
+    dims_text(have, sizeof have, &f->of.dims);
+    return as_fail(err, ASSAY_ERR_USAGE, "%.100s holds %s, but input '%.50s' is %s",
+                   f->of.file.path, have, f->value->name, wanted);
 }
 
 int as_model_inputs_sizes(struct as_model_inputs *in, struct as_infer_options *infer,
@@ -234,13 +185,13 @@ int as_model_inputs_sizes(struct as_model_inputs *in, struct as_infer_options *i
         if (asked && asked->data)
             return as_fail(err, ASSAY_ERR_USAGE,
                            "input '%.60s' is given numbers and the file %.100s: one of the two",
-                           f->value->name, f->file.path);
+                           f->value->name, f->of.file.path);
         rc = check_sizes(in, f, asked, err);
         if (rc < 0)
             return rc;
         if (!asked)
             in->infer[n++] = (struct as_infer_input){
-                .name = f->value->name, .dims = &f->dims, .source = "--input"};
+                .name = f->value->name, .dims = &f->of.dims, .source = "--input"};
     }
     infer->inputs = in->infer;
     infer->n_inputs = n;
@@ -262,14 +213,10 @@ static int fill_from_file(struct as_given_file *f, struct as_val *val, struct as
     struct as_dims dims;
 
     as_val_dims(val, &dims);
-    if (val->dtype != f->dtype || !same_dims(&dims, &f->dims))
+    if (val->dtype != f->of.dtype || !same_dims(&dims, &f->of.dims))
         return as_fail(err, ASSAY_ERR_USAGE, "%.100s does not fit input '%.60s' as it is run",
-                       f->file.path, f->value->name);
-    if (f->is_npy) {
-        as_npy_copy(&f->npy, val->data);
-        return ASSAY_OK;
-    }
-    return as_data_read(f->data, 0, f->data->n, val->data, err);
+                       f->of.file.path, f->value->name);
+    return as_tensor_file_read(&f->of, val->data, err);
 }
 
 /* An input that the engine has no memory for gets ours: texts, and what is no tensor stays empty.
@@ -287,13 +234,13 @@ static int give_own(struct as_model_inputs *in, struct as_engine *engine, size_t
     if (v->type.kind == AS_VALUE_MAP)
         return as_fail(err, ASSAY_ERR_UNSUPPORTED, "input '%.60s' is a map; nothing can be given",
                        v->name);
-    if (v->type.kind == AS_VALUE_TENSOR && f && f->dtype == AS_DTYPE_STRING) {
-        struct as_type type = {.dtype = (uint8_t)f->dtype,
-                               .rank = (int16_t)f->dims.rank,
+    if (v->type.kind == AS_VALUE_TENSOR && f && f->of.dtype == AS_DTYPE_STRING) {
+        struct as_type type = {.dtype = (uint8_t)f->of.dtype,
+                               .rank = (int16_t)f->of.dims.rank,
                                .n_elems = -1,
-                               .dims = f->dims.at};
+                               .dims = f->of.dims.at};
 
-        rc = as_val_load(&val, &in->mem, AS_MEM_ACTIVATIONS, &type, f->data, err);
+        rc = as_val_load(&val, &in->mem, AS_MEM_ACTIVATIONS, &type, f->of.data, err);
     } else if (v->type.kind == AS_VALUE_TENSOR) {
         if (!as_type_dims(&v->type, &dims) || !as_type_is_static(&v->type))
             return as_fail(err, ASSAY_ERR_USAGE,
@@ -361,8 +308,8 @@ static int fill_one(struct as_model_inputs *in, struct as_engine *engine, size_t
     if (rc < 0 || !val->present || val->kind != AS_VALUE_TENSOR)
         return rc;
     if (f) {
-        (void)snprintf(choice->how, sizeof choice->how, "file %.100s", f->file.path);
-        return f->dtype == AS_DTYPE_STRING ? ASSAY_OK : fill_from_file(f, val, err);
+        (void)snprintf(choice->how, sizeof choice->how, "file %.100s", f->of.file.path);
+        return f->of.dtype == AS_DTYPE_STRING ? ASSAY_OK : fill_from_file(f, val, err);
     }
     return as_input_guess_fill(&guess, val, choice->how, sizeof choice->how, err);
 }
@@ -388,7 +335,7 @@ int as_model_inputs_fill(struct as_model_inputs *in, struct as_engine *engine,
 void as_model_inputs_close(struct as_model_inputs *in)
 {
     for (size_t i = 0; in->files && i < in->n_files; i++)
-        as_mapped_file_close(&in->files[i].file);
+        as_tensor_file_close(&in->files[i].of);
     as_free(in->files);
     as_free(in->infer);
     as_free(in->choices);

@@ -4,6 +4,7 @@
 #ifndef AS_MEASURE_INPUTS_MODEL_INPUTS_H
 #define AS_MEASURE_INPUTS_MODEL_INPUTS_H
 
+#include "base/output.h"
 #include "engine/engine.h"
 #include "format/mapped_file.h"
 #include "model/graph/graph.h"
@@ -122,5 +123,37 @@ AS_MUST_USE int as_npy_parse(struct as_npy *out, const uint8_t *bytes, uint64_t 
 
 /* The numbers in row-major order; `out` holds data_bytes. */
 void as_npy_copy(const struct as_npy *npy, void *out);
+
+/* Whether the format has that kind of elements. */
+bool as_npy_has(unsigned dtype);
+
+/* The whole file, version 1.0, of elements in row-major order. UNSUPPORTED for a kind of elements
+ * the format does not have; failures of `out` are kept there. */
+AS_MUST_USE int as_npy_write(struct as_out *out, unsigned dtype, const struct as_dims *dims,
+                             const void *data, uint64_t data_bytes, struct assay_error *err);
+
+/* ---- tensor_file.c ---- */
+
+/* One tensor in a file: NumPy's, or a TensorProto of ONNX. */
+struct as_tensor_file {
+    struct as_mapped_file file;
+    uint32_t dtype;
+    struct as_dims dims;
+    bool is_npy;
+    struct as_npy npy;    /* of one of NumPy's */
+    struct as_data *data; /* of one of ONNX's */
+};
+
+/* `holder` keeps what is read from files of ONNX: an empty model that is made when it is needed,
+ * and which the caller frees after the files. */
+AS_MUST_USE int as_tensor_file_open(struct as_tensor_file *file, const char *path,
+                                    struct as_model **holder, struct assay_error *err);
+
+/* All elements in row-major order; no texts. `out` holds the bytes of them. */
+AS_MUST_USE int as_tensor_file_read(const struct as_tensor_file *file, void *out,
+                                    struct assay_error *err);
+
+/* Accepts one that is closed. */
+void as_tensor_file_close(struct as_tensor_file *file);
 
 #endif

@@ -1,4 +1,4 @@
-/* measure/inputs/npy_file.c - a tensor in NumPy's own file format, versions 1 to 3.
+/* measure/inputs/npy_file.c - a tensor in NumPy's own file format: versions 1 to 3 read, 1 written.
  *
  *     93 'N' 'U' 'M' 'P' 'Y' major minor, size of the header (2 bytes, from version 2 on 4)
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   blanks, a line feed
@@ -7,12 +7,20 @@
  * The header is a Python dictionary with exactly these keys, in any order. */
 #include "measure/inputs/model_inputs.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cursor.h"
 #include "base/units.h"
 
-enum { MAX_HEADER = 1 << 16, MAGIC_SIZE = 6, WORD_CAPACITY = 24 };
+enum {
+    MAX_HEADER = 1 << 16,
+    MAGIC_SIZE = 6,
+    WORD_CAPACITY = 24,
+    GRAIN = 64,         /* elements begin at a multiple of it in what NumPy and we write */
+    PIECE_BYTES = 65536 /* so that the output does not buffer a tensor whole */
+};
 
 static const uint8_t magic[MAGIC_SIZE] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
@@ -296,4 +304,61 @@ void as_npy_copy(const struct as_npy *npy, void *out)
         copy_turned(npy, out);
     else
         memcpy(out, npy->data, (size_t)npy->data_bytes);
+}
+
+/* ---- writing ---- */
+
+static const char *descr_of(unsigned dtype)
+{
+    for (size_t i = 0; i < AS_COUNT_OF(types); i++)
+        if (types[i].dtype == dtype)
+            return types[i].descr;
+    return NULL;
+}
+
+bool as_npy_has(unsigned dtype)
+{
+    return descr_of(dtype) != NULL;
+}
+
+/* "(2, 3)", "(3,)", "()". */
+static void dims_text(char *out, size_t capacity, const struct as_dims *dims)
+{
+    size_t used = (size_t)snprintf(out, capacity, "(");
+
+    for (int i = 0; i < dims->rank; i++)
+        used +=
+            (size_t)snprintf(out + used, capacity - used, "%s%" PRId64, i ? ", " : "", dims->at[i]);
+    (void)snprintf(out + used, capacity - used, "%s", dims->rank == 1 ? ",)" : ")");
+}
+
+int as_npy_write(struct as_out *out, unsigned dtype, const struct as_dims *dims, const void *data,
+                 uint64_t data_bytes, struct assay_error *err)
+{
+    static const char blanks[GRAIN + 1] =
+        "                                                                ";
+    const char *descr = descr_of(dtype);
+    char shape[AS_MAX_RANK * 24 + 8], text[sizeof shape + 80];
+    size_t size, pad;
+
+    if (!descr)
+        return as_fail(err, ASSAY_ERR_UNSUPPORTED, "NumPy's format has no %s",
+                       as_dtype_name(dtype));
+    dims_text(shape, sizeof shape, dims);
+    size = (size_t)snprintf(text, sizeof text,
+                            "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }",
+                            descr[1] == '1' && !descr[2] ? '|' : '<', descr, shape);
+    pad = GRAIN - (MAGIC_SIZE + 4 + size + 1) % GRAIN;
+    as_out_put(out, magic, sizeof magic);
+    as_out_char(out, 1);
+    as_out_char(out, 0);
+    as_out_char(out, (char)((size + pad + 1) & 0xff));
+    as_out_char(out, (char)((size + pad + 1) >> 8));
+    as_out_put(out, text, size);
+    as_out_put(out, blanks, pad);
+    as_out_char(out, '\n');
+    for (uint64_t at = 0; at < data_bytes; at += PIECE_BYTES)
+        as_out_put(out, (const uint8_t *)data + at,
+                   (size_t)(data_bytes - at < PIECE_BYTES ? data_bytes - at : PIECE_BYTES));
+    return ASSAY_OK; /* a failure of the output is kept there */
 }

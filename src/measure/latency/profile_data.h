@@ -6,6 +6,7 @@
 #include "measure/inputs/open_sizes.h"
 #include "measure/latency/profile_run.h"
 #include "measure/latency/thread_trial.h"
+#include "measure/outputs/kept_outputs.h"
 #include "measure/peaks/peaks.h"
 #include "measure/tokens/token_run.h"
 #include "model/cost/cost.h"
@@ -111,6 +112,7 @@ struct as_profile_data {
     bool has_tokens;
     const char *why_no_tokens; /* NULL: not asked for, or it was run */
     struct as_token_run tokens;
+    struct as_outputs *outputs; /* that were kept; NULL: none */
     /* The second phase of a text model with a cache: one new token after model.past others, with
      * layers and times of its own. NULL: there is none, or it was not measured. */
     struct as_profile_data *decode;

@@ -261,6 +261,8 @@ void as_profile_data_put(const struct as_profile_data *d, struct as_run_maker *m
         put_phase(d->decode, &decode_names, maker);
     if (d->trial.tried)
         as_run_maker_put(maker, "thread_trial", &as_thread_trial_shape, &d->trial);
+    if (d->outputs)
+        as_outputs_put(d->outputs, maker);
 }
 
 static int lost_rows(const struct as_run *run, const char *table, struct assay_error *err)
@@ -450,5 +452,7 @@ int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct as
         rc = check(d, run, err);
     if (rc == ASSAY_OK && as_run_has(run, "thread_trial"))
         rc = as_run_get(run, "thread_trial", &as_thread_trial_shape, &d->trial, err);
+    if (rc == ASSAY_OK)
+        rc = as_outputs_get(&d->outputs, run, err);
     return rc < 0 ? rc : get_decode(d, run, err);
 }

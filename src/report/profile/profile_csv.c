@@ -108,17 +108,38 @@ static int write_memory(struct as_csv_writer *w, const struct as_profile_report 
     return ASSAY_OK;
 }
 
+static int write_outputs(struct as_csv_writer *w, const struct as_profile_report *report,
+                         struct assay_error *err)
+{
+    const struct as_outputs *o = report->profile->data->outputs;
+
+    (void)err;
+    as_csv_fields_header(w, &as_profile_output_shape);
+    for (size_t i = 0; i < o->n_rows; i++)
+        as_csv_fields_row(w, &as_profile_output_shape, &o->rows[i]);
+    return ASSAY_OK;
+}
+
+static bool has_decode(const struct as_profile_data *data)
+{
+    return data->decode != NULL;
+}
+
+static bool has_outputs(const struct as_profile_data *data)
+{
+    return data->outputs != NULL;
+}
+
 static const struct {
     const char *name;
     int (*write)(struct as_csv_writer *w, const struct as_profile_report *report,
                  struct assay_error *err);
+    bool (*has)(const struct as_profile_data *data); /* NULL: every profile has it */
 } files[] = {
-    {"layers.csv", write_layers},
-    {"operators.csv", write_operators},
-    {"scopes.csv", write_scopes},
-    {"latency.csv", write_latency},
-    {"memory.csv", write_memory},
-    {"decode_layers.csv", write_decode}, /* the last: of a profile with that phase */
+    {"layers.csv", write_layers, NULL},          {"operators.csv", write_operators, NULL},
+    {"scopes.csv", write_scopes, NULL},          {"latency.csv", write_latency, NULL},
+    {"memory.csv", write_memory, NULL},          {"decode_layers.csv", write_decode, has_decode},
+    {"outputs.csv", write_outputs, has_outputs},
 };
 
 struct table {
@@ -136,12 +157,15 @@ static int write_table(struct as_csv_writer *w, const void *of, struct assay_err
 int as_profile_csv(const struct as_profile_report *report, const struct as_csv_target *to,
                    struct assay_error *err)
 {
-    size_t all = AS_COUNT_OF(files) - (report->profile->decode ? 0 : 1);
-    size_t n = to->folder ? all : 1; /* the layers are the main table */
+    size_t all = to->folder ? AS_COUNT_OF(files) : 1, n = 0; /* the layers are the main table */
     int rc = as_csv_target_open(to, err);
 
-    for (size_t i = 0; i < n && rc >= 0; i++)
+    for (size_t i = 0; i < all && rc >= 0; i++) {
+        if (files[i].has && !files[i].has(report->profile->data))
+            continue;
         rc = as_csv_target_put(to, files[i].name, write_table,
                                &(struct table){.report = report, .file = i}, err);
+        n++;
+    }
     return rc < 0 ? rc : (int)n;
 }

@@ -12,6 +12,9 @@ struct document {
     const struct as_profile_data *data;
     const struct as_token_run *tokens;
     const struct as_thread_trial *trial;
+    const struct as_outputs *kept; /* NULL: none were */
+    const struct as_output_row *outputs;
+    size_t n_outputs;
     const struct as_profile_layer *layers; /* in the order asked for */
     size_t n_layers;
     const struct document *decode; /* of the second phase; NULL: there is none */
@@ -671,6 +674,8 @@ static const struct as_json_field document_fields[] = {
     AS_FIELD_INLINE(struct document, profile, &recommendations_shape),
     AS_FIELD_BEHIND(struct document, "profiling_cost", data, &cost_shape),
     AS_FIELD_BEHIND(struct document, "thread_trial", trial, &as_thread_trial_shape),
+    AS_FIELD_LIST(struct document, outputs, n_outputs, &as_profile_output_shape, SIZE_MAX),
+    AS_FIELD_BEHIND(struct document, "output_check", kept, &as_profile_outputs_shape),
     AS_FIELD_BEHIND(struct document, "decode", decode, &decode_shape),
 };
 const struct as_json_shape as_profile_document_shape = AS_SHAPE(struct document, document_fields);
@@ -688,6 +693,9 @@ static int fill_document(struct document *d, struct as_profile *p,
                            .data = p->data,
                            .tokens = p->data->has_tokens ? &p->data->tokens : NULL,
                            .trial = p->data->trial.tried ? &p->data->trial : NULL,
+                           .kept = p->data->outputs,
+                           .outputs = p->data->outputs ? p->data->outputs->rows : NULL,
+                           .n_outputs = p->data->outputs ? p->data->outputs->n_rows : 0,
                            .layers = layers};
     if (!order)
         return as_fail_nomem(err);

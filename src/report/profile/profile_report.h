@@ -21,6 +21,7 @@
     X(MEMORY, memory, "memory planned and measured, by what it is for", false)                     \
     X(SLOWEST, slowest, "the slowest layer over the inferences", true)                             \
     X(INPUTS, inputs, "inputs of the model", false)                                                \
+    X(OUTPUTS, outputs, "outputs written, compared with others, and NaN", true)                    \
     X(DECODE, decode, "one new token of a text model with a cache: time and roofline", true)       \
     X(RECOMMENDATIONS, recommendations, "what to do next, and why", true)
 
@@ -51,9 +52,12 @@ AS_MUST_USE int as_profile_json(const struct as_profile_report *report, struct a
 /* Of the document, and of its lists, which are tables of their own in CSV. */
 extern const struct as_json_shape as_profile_document_shape, as_profile_layer_shape,
     as_profile_group_shape;
+/* Of one output that was kept, and of all. */
+extern const struct as_json_shape as_profile_output_shape, as_profile_outputs_shape;
 
 /* layers.csv, operators.csv, scopes.csv, latency.csv and memory.csv, of a profile with two phases
- * decode_layers.csv; returns how many. Without a folder the layers.
+ * decode_layers.csv, with outputs that were kept outputs.csv; returns how many. Without a folder
+ * the layers.
  */
 AS_MUST_USE int as_profile_csv(const struct as_profile_report *report,
                                const struct as_csv_target *to, struct assay_error *err);
