@@ -383,8 +383,8 @@ static const char *why_not_made(struct as_pass_graph *o, const struct island *w)
         return "its weights are not dequantized from int8";
     if (as_slot_is_const(o->p, weights.q) && !are_usable(o, &weights))
         return "its weights need more than the 7 bits that this CPU can add up exactly";
-    if (mid->op == AS_OP_Gemm && (as_node_float(mid->spec, "alpha", 1) != 1 ||
-                                  as_node_float(mid->spec, "beta", 1) != 1))
+    if (mid->op == AS_OP_Gemm &&
+        (as_node_float(mid->spec, "alpha", 1) != 1 || as_node_float(mid->spec, "beta", 1) != 1))
         return "its alpha or beta is not 1";
     if (as_pass_in(mid, 2) != AS_NONE && !as_slot_is_const(o->p, mid->in[2]))
         return "its bias is not a constant";

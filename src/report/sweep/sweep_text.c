@@ -49,6 +49,7 @@ static void put_row(struct as_table *t, struct as_page *page, const struct as_sw
 {
     const struct as_sweep_row *row = &s->rows[r];
     const struct as_sweep_point *point = row->point;
+    const struct as_interval *ci = &point->figures.median.interval;
     char text[AS_TEXT_HUMAN];
     bool best = r == s->best && s->n_rows > 1;
 
@@ -65,10 +66,7 @@ static void put_row(struct as_table *t, struct as_page *page, const struct as_sw
     as_text_si(text, (double)point->flops, NULL);
     as_table_text(t, AS_STYLE_NONE, text);
     put_fixed(t, point->figures.summary.median / 1e6);
-    put_fixed(t, point->figures.median.interval.reached
-                     ? (point->figures.median.interval.high - point->figures.median.interval.low) /
-                           2 * 1e-6
-                     : AS_UNKNOWN);
+    put_fixed(t, ci->reached ? (ci->high - ci->low) / 2 / 1e6 : AS_UNKNOWN);
     put_fixed(t, row->samples_per_second);
     put_fixed(t, row->memory_mb);
     put_fixed(t, row->samples_per_second_mb);
