@@ -63,7 +63,8 @@ static double macs_of(enum as_op op, const struct shape *in, size_t n_in, const 
 
     switch (op) {
     case AS_OP_QLinearConv:
-        w = n_in > 3 ? &in[3] : w; /* fall through */
+        w = n_in > 3 ? &in[3] : w;
+        __attribute__((fallthrough));
     case AS_OP_Conv:
     case AS_OP_ConvInteger:
         return w && w->rank > 0 && w->dims[0] > 0 ? out->n * w->n / (double)w->dims[0] : 0;

@@ -5,6 +5,10 @@ report, folded, speedscope, pprof, live = sys.argv[1:6]
 stacks = json.load(open(report))["program"]["heap"]["stacks"]
 allocated = sum(int(s["allocated_bytes_estimate"] + 0.5) for s in stacks)
 held = sum(int(s["live_bytes_estimate"] + 0.5) for s in stacks)
+heap = json.load(open(report))["program"]["heap"]
+assert allocated <= heap["allocated_bytes"] + len(stacks), (allocated, heap["allocated_bytes"])
+assert held <= heap["live_bytes"] + len(stacks), (held, heap["live_bytes"])
+assert allocated > 0.9 * heap["allocated_bytes"], (allocated, heap["allocated_bytes"])
 peaks = [s["peak_live_bytes_estimate"] for s in stacks if s["peak_live_bytes_estimate"] is not None]
 at_peak = [sum(int(p + 0.5) for p in peaks)] if peaks else []
 

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/hash_map.h"
+
 #define MAX_COMPARISONS ((size_t)4 << 20) /* of stacks with sites; beyond, all heaps must do */
 
 struct bounds {
@@ -73,6 +76,94 @@ static void bound(double *estimate, double most)
         *estimate = most;
 }
 
+/* What was counted exactly at one address, and what its samples stand for. */
+struct fit {
+    uint32_t heap, frame_id; /* the key */
+    struct bounds exact, sampled;
+};
+
+static bool list_fits(const struct as_target *target, struct fit *fits, struct as_hash_map *index)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < target->n_places; i++) {
+        const struct as_target_site *place = &target->place[i];
+        struct fit *fit = &fits[n];
+        const uint64_t *known;
+
+        if (place->site.kind == AS_HEAP_MAPPING || !place->frame_id)
+            continue;
+        fit->heap = place->heap;
+        fit->frame_id = place->frame_id;
+        known = as_hash_map_find(index, &fit->heap, 2 * sizeof fit->heap);
+        if (known)
+            fit = &fits[*known];
+        else if (as_hash_map_put(index, &fit->heap, 2 * sizeof fit->heap, n++) < 0)
+            return false;
+        fit->exact.allocations += (double)place->site.allocations;
+        fit->exact.allocated_bytes += (double)place->site.allocated_bytes;
+        fit->exact.live_bytes += (double)place->site.live_bytes;
+        fit->exact.live_blocks += (double)place->site.live_blocks;
+        fit->exact.peak_live_bytes += (double)place->site.peak_live_bytes;
+    }
+    return true;
+}
+
+static struct fit *fit_of(struct fit *fits, const struct as_hash_map *index,
+                          const struct as_heap_trace *trace)
+{
+    const uint32_t key[2] = {trace->heap, trace->frame_id};
+    const uint64_t *known = trace->frame_id ? as_hash_map_find(index, key, sizeof key) : NULL;
+
+    return known ? &fits[*known] : NULL;
+}
+
+static void scale(double *estimate, double exact, double sampled)
+{
+    if (sampled > 0)
+        *estimate *= exact / sampled;
+}
+
+/* The stacks of an address are parts of what was counted there: together they are all of it. */
+static void fit_to_sites(struct as_target *target)
+{
+    struct fit *fits = as_alloc_zero(target->n_places + 1, sizeof *fits);
+    struct as_hash_map index = {0};
+
+    if (!fits || !list_fits(target, fits, &index))
+        goto out; /* without memory the samples stay as they are */
+    for (size_t i = 0; i < target->n_traces; i++) {
+        const struct as_heap_stack *s = &target->trace[i].stack;
+        struct fit *fit = fit_of(fits, &index, &target->trace[i]);
+
+        if (!fit)
+            continue;
+        fit->sampled.allocations += s->allocations;
+        fit->sampled.allocated_bytes += s->allocated_bytes;
+        fit->sampled.live_bytes += s->live_bytes;
+        fit->sampled.live_blocks += s->live_blocks;
+        fit->sampled.peak_live_bytes += s->peak_live_bytes;
+    }
+    for (size_t i = 0; i < target->n_traces; i++) {
+        struct as_heap_stack *s = &target->trace[i].stack;
+        const struct fit *fit = fit_of(fits, &index, &target->trace[i]);
+
+        if (!fit)
+            continue;
+        scale(&s->allocations, fit->exact.allocations, fit->sampled.allocations);
+        scale(&s->allocated_bytes, fit->exact.allocated_bytes, fit->sampled.allocated_bytes);
+        scale(&s->live_bytes, fit->exact.live_bytes, fit->sampled.live_bytes);
+        scale(&s->live_blocks, fit->exact.live_blocks, fit->sampled.live_blocks);
+        scale(&s->peak_live_bytes, fit->exact.peak_live_bytes, fit->sampled.peak_live_bytes);
+        bound(&s->live_bytes, s->allocated_bytes);
+        bound(&s->live_blocks, s->allocations);
+        bound(&s->peak_live_bytes, s->allocated_bytes);
+    }
+out:
+    as_hash_map_fini(&index);
+    as_free(fits);
+}
+
 void as_target_bound_stacks(struct as_target *target)
 {
     const struct bounds all = bounds_of_all(target);
@@ -82,6 +173,8 @@ void as_target_bound_stacks(struct as_target *target)
 
     if (!target->heap_known)
         return;
+    if (by_site)
+        fit_to_sites(target);
     for (size_t i = 0; i < target->n_traces; i++) {
         struct as_heap_trace *trace = &target->trace[i];
         struct bounds most;
