@@ -64,9 +64,11 @@ static void count_bodies(struct search *s, const struct as_graph *outer)
     stack[0].node = stack[0].attr = 0;
     while (depth > 0) {
         const struct as_graph *graph = stack[depth - 1].graph;
-        const struct as_node *node = &graph->nodes[stack[depth - 1].node];
+        const struct as_node *node = NULL;
 
-        if (stack[depth - 1].node >= graph->n_nodes) {
+        if (stack[depth - 1].node < graph->n_nodes)
+            node = &graph->nodes[stack[depth - 1].node];
+        if (!node) {
             depth--;
         } else if (stack[depth - 1].attr >= node->n_attrs) {
             stack[depth - 1].node++;

@@ -109,7 +109,7 @@ void as_memory_parse_stat(struct assay_memory_snapshot *out, const char *text)
         if (!into[i]) {
             if (!as_text_word(&at, &size))
                 return;
-        } else if (as_text_word_u64(&at, &value)) {
+        } else if (as_text_word_u64(&at, &value) && value != ASSAY_UNKNOWN) {
             *into[i] = value;
         } else {
             return;
