@@ -89,7 +89,7 @@ bool as_unwind_read(void *to, uintptr_t from, size_t size)
     struct iovec own = {to, size}, there = {(void *)from, size}; // NOLINT(*-int-to-ptr)
     int before = errno;
     long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &own, 1UL, &there, 1UL, 0UL);
-    bool refused = n < 0 && (errno == ENOSYS || errno == EPERM);
+    bool refused = n < 0 && errno != EFAULT && errno != ENOMEM;
 
     errno = before;
     if (refused)
@@ -234,8 +234,8 @@ static bool take_record(const struct span *segment, uintptr_t at, struct as_curs
     uint32_t size;
 
     if (at < segment->from || at >= segment->to || !can_be_read(at) || !as_take_u32le(&c, &size) ||
-        size < 4 || size == UINT32_MAX || !as_take_bytes(&c, size, &bytes))
-        return false;
+        size < 4 || size > PAGE || !as_take_bytes(&c, size, &bytes) || !can_be_read(place(&c) - 1))
+        return false; /* one that is larger than a page could have a hole in it */
     *out = as_cursor_over(bytes, size);
     return true;
 }
@@ -290,7 +290,8 @@ static bool look_up(const struct as_unwind_module *m, const struct span *segment
         uint32_t middle = low + (high - low) / 2;
         int32_t begin;
 
-        memcpy(&begin, c.at + (size_t)middle * 8, sizeof begin);
+        if (!as_unwind_read(&begin, place(&c) + (size_t)middle * 8, sizeof begin))
+            return false;
         if (m->index + (uintptr_t)(intptr_t)begin <= at)
             low = middle + 1;
         else
@@ -300,7 +301,8 @@ static bool look_up(const struct as_unwind_module *m, const struct span *segment
     if (low > 0) {
         int32_t where;
 
-        memcpy(&where, c.at + ((size_t)low - 1) * 8 + 4, sizeof where);
+        if (!as_unwind_read(&where, place(&c) + ((size_t)low - 1) * 8 + 4, sizeof where))
+            return false;
         *out = m->index + (uintptr_t)(intptr_t)where;
     }
     return true;

@@ -137,6 +137,7 @@ struct known {
 struct walk {
     uintptr_t at, rsp, rbp; /* at: where the caller goes on; its registers */
     uintptr_t top;          /* of the stack */
+    uintptr_t readable;     /* the page that was read last */
     bool is_exact;          /* `at` is where a signal came, and not behind a call */
     struct known known[MODULES];
     uint32_t n_known, oldest;
@@ -230,10 +231,16 @@ static uintptr_t top_of(uintptr_t at)
     return end_of_readable(at);
 }
 
-static bool load(const struct walk *w, uintptr_t from, uintptr_t at, uintptr_t *out)
+static bool load(struct walk *w, uintptr_t from, uintptr_t at, uintptr_t *out)
 {
+    char byte;
+
     if (at < from || at > w->top - sizeof *out || at % sizeof *out != 0)
         return false;
+    /* Between the stacks of a program there are pages that nobody may read. */
+    if (at / PAGE != w->readable && !as_unwind_read(&byte, at, 1))
+        return false;
+    w->readable = at / PAGE;
     memcpy(out, (const void *)at, sizeof *out);
     return true;
 }

@@ -221,6 +221,7 @@ static void find_earlier(struct work *w)
     w->options.latency.n_earlier = w->earlier.history.n;
     w->options.latency.earlier_spread = as_run_history_spread(&w->earlier.history);
     w->options.latency.earlier_median_ns = as_run_history_median(&w->earlier.history);
+    w->options.latency.earlier_degrees = as_run_history_degrees(&w->earlier.history);
 }
 
 /* Peaks that cannot be had leave the roofline unknown, and the rest as it is. */

@@ -117,8 +117,8 @@ const struct as_cmd as_cmd_tune = {
     .details = "Runs the model at every combination of batch size and thread count, each in a "
                "forward and a reverse pass, and reports the setting with the lowest latency and "
                "the one with the most throughput within --max-latency and --fit, with the commands "
-               "that profile them. Settings whose 95 % CIs overlap that of the best are named as "
-               "equal to it.\n\nIt is a sweep whose axes are chosen: 'assay sweep' varies shapes, "
+               "that profile them, and how many settings the best is not significantly better "
+               "than.\n\nIt is a sweep whose axes are chosen: 'assay sweep' varies shapes, "
                "dimensions and keys as well. Exit status 1: no setting is within the limits.",
     .examples = tune_examples,
     .opts = tune_opts,

@@ -172,11 +172,11 @@ void as_engine_free(struct as_engine *engine)
     if (p->has_library)
         as_provider_onednn.close(p);
     as_mem_free(&p->mem, AS_MEM_WORKSPACE, p->workspace, p->workspace_bytes);
+    as_exec_drop_spares(p);
     assert(p->mem.all.current_bytes == 0 && p->mem.beside_bytes == 0);
     as_free(p->space);
     as_free(p->plans);
     as_free(p->slots);
-    as_exec_drop_spares(p);
     as_thread_pool_free(p->pool);
     as_arena_fini(&p->arena);
     as_free(engine);

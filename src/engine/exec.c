@@ -172,41 +172,46 @@ static int make_dynamic(struct as_exec *x, const struct as_step *step)
 
 static void *take_spare(struct as_exec_plan *p, uint64_t bytes)
 {
-    if (bytes > as_mem_left(&p->mem))
-        return NULL;
     for (size_t i = 0; i < AS_SPARES; i++)
         if (p->spares[i].block && p->spares[i].bytes == bytes) {
             void *block = p->spares[i].block;
 
             p->spares[i].block = NULL;
+            as_mem_beside_sub(&p->mem, bytes);
             as_mem_add(&p->mem, AS_MEM_WORKSPACE, bytes);
             return block;
         }
     return NULL;
 }
 
+static void drop_spare(struct as_exec_plan *p, struct as_spare *spare)
+{
+    if (spare->block)
+        as_mem_beside_sub(&p->mem, spare->bytes);
+    as_free(spare->block);
+    spare->block = NULL;
+}
+
 static void give_back(struct as_exec_plan *p, void *block, uint64_t bytes)
 {
     struct as_spare *spare = &p->spares[p->next_spare++ % AS_SPARES];
 
-    if (bytes > MOST_SPARE) {
-        as_mem_free(&p->mem, AS_MEM_WORKSPACE, block, bytes);
-        return;
-    }
     as_mem_sub(&p->mem, AS_MEM_WORKSPACE, bytes);
     for (size_t i = 0; spare->block && i < AS_SPARES; i++)
         if (!p->spares[i].block)
             spare = &p->spares[i];
-    as_free(spare->block);
+    drop_spare(p, spare);
+    if (bytes > MOST_SPARE || !as_mem_beside(&p->mem, bytes)) {
+        as_free(block);
+        return;
+    }
     *spare = (struct as_spare){block, bytes};
 }
 
 void as_exec_drop_spares(struct as_exec_plan *p)
 {
-    for (size_t i = 0; i < AS_SPARES; i++) {
-        as_free(p->spares[i].block);
-        p->spares[i].block = NULL;
-    }
+    for (size_t i = 0; i < AS_SPARES; i++)
+        drop_spare(p, &p->spares[i]);
 }
 
 void *as_kernel_work(struct as_kernel_ctx *k, uint64_t count, uint64_t size)
@@ -221,6 +226,10 @@ void *as_kernel_work(struct as_kernel_ctx *k, uint64_t count, uint64_t size)
     work->block = take_spare(k->exec->p, bytes);
     if (!work->block)
         work->block = as_mem_alloc(k->mem, AS_MEM_WORKSPACE, bytes);
+    if (!work->block) { /* what is kept for others may be what is missing */
+        as_exec_drop_spares(k->exec->p);
+        work->block = as_mem_alloc(k->mem, AS_MEM_WORKSPACE, bytes);
+    }
     if (!work->block) {
         as_fail(k->err, ASSAY_ERR_NOMEM, "no working memory of %llu bytes for node '%.60s'",
                 (unsigned long long)bytes, as_node_label(k->graph, k->node));

@@ -17,7 +17,7 @@
 #define ELEMENTS_PER_NS   1.5 /* simple ones; others take `weight` times as long */
 #define PLAIN_MACS_PER_NS 4.0
 
-/* By what holds the constants and the largest step: an inference reads them from there. */
+/* By what holds the constants: an inference reads them from there. */
 static double bytes_per_ns(const struct as_exec_plan *p)
 {
     return p->constant_bytes < 2 << 20 ? 60 : p->constant_bytes < 24 << 20 ? 25 : 12;
@@ -76,9 +76,7 @@ static double macs_of(enum as_op op, const struct shape *in, size_t n_in, const 
         return out->n * last_dim(x, 0);
     case AS_OP_Gemm:
     case AS_OP_MS_QGemm:
-        return last_dim(out, 0) > 0 && last_dim(out, 1) > 0
-                   ? out->n * (x->n / (last_dim(out, 1) > 0 ? last_dim(out, 1) : 1))
-                   : 0;
+        return last_dim(out, 1) > 0 ? out->n * (x->n / last_dim(out, 1)) : 0;
     case AS_OP_LSTM:
     case AS_OP_GRU:
     case AS_OP_RNN:

@@ -5,7 +5,7 @@ if grep -q '^ASSAY_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
     echo 'skipped: a sanitizer wants to be the first library'
     exit 77
 fi
-[ "$(uname -m)" = x86_64 ] || { echo 'skipped: stacks are walked by the compiler here'; exit 77; }
+[ "$(uname -m)" = x86_64 ] || { echo 'skipped: stacks are not walked here'; exit 77; }
 source=$here/../..
 cd "$tmp" || exit 1
 cc -O2 -g -fPIC -shared -D_GNU_SOURCE -I"$source/preload" -I"$source/src" "$here/compare_stacks.c" \

@@ -25,7 +25,9 @@ def equal(r):
 assert m["best_equal"] == sum(map(equal, known)), m["best_equal"]
 assert m["best_untested"] == sum(not tested(r) for r in known), m["best_untested"]' "$tmp/out"
 exits 0 "its page" "$assay" tune zoo:mlp --batch 1,16 --threads 1 $fast --width 100
-check "names the command for the best" grep -q "assay profile zoo:mlp --batch [0-9]*" "$tmp/out"
+check "names the command for the best, with what did not vary" grep -qE "assay profile zoo:mlp --batch (1|16) --threads 1$" "$tmp/out"
+exits 0 "with a key" "$assay" tune zoo:mlp --key hidden=64 --batch 1,16 --threads 1 $fast --width 100
+check "the best is named too" grep -q "^  best " "$tmp/out"
 exits 1 "a limit that no setting keeps" "$assay" tune zoo:mlp --batch 1,4 --threads 1 --max-latency 0.0000001 $fast
 exits 2 "words that are none" "$assay" tune zoo:mlp --threads many
 exits 2 "no model" "$assay" tune

@@ -70,7 +70,7 @@ struct as_inspect_group {
 };
 
 /* A layer whose weights are worth fewer bits, largest gain first. */
-enum { AS_INSPECT_RECOMMENDATIONS = 24 };
+enum { AS_INSPECT_RECOMMENDATIONS = 24, AS_INSPECT_SHOWN = 5 };
 
 struct as_quant_candidate {
     size_t row;

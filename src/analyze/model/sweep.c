@@ -132,7 +132,7 @@ static bool is_within(const struct as_sweep *s, const struct as_sweep_row *row)
 static bool is_same_work(const struct as_sweep *s)
 {
     for (size_t i = 0; i < s->run->options->n_axes; i++)
-        if (s->run->options->axes[i].kind != AS_SWEEP_BATCH &&
+        if (s->run->options->axes[i].n > 1 && s->run->options->axes[i].kind != AS_SWEEP_BATCH &&
             s->run->options->axes[i].kind != AS_SWEEP_THREADS)
             return false;
     return true;
@@ -205,7 +205,7 @@ static const char *advise_bound(struct as_sweep *s, const size_t *rows, size_t n
     for (size_t i = 1; i < n; i++)
         if (s->rows[rows[i]].samples_per_second > s->rows[best].samples_per_second)
             best = rows[i];
-    if (!is_better(&s->rows[best], &s->rows[rows[0]]))
+    if (x_of(s, best) < x_of(s, rows[0]) || !is_better(&s->rows[best], &s->rows[rows[0]]))
         return advice;
     (void)snprintf(line, sizeof line, "%s; larger batches help too (batch %.0f: %.2fx)", advice,
                    x_of(s, best), s->rows[best].speedup);
@@ -223,7 +223,7 @@ static const char *advise_inefficient(struct as_sweep *s, const size_t *rows, si
     for (size_t i = 1; i < n; i++)
         if (s->rows[rows[i]].samples_per_second > s->rows[best].samples_per_second)
             best = rows[i];
-    if (!is_better(&s->rows[best], &s->rows[rows[0]]))
+    if (x_of(s, best) < x_of(s, rows[0]) || !is_better(&s->rows[best], &s->rows[rows[0]]))
         return "inefficient, and larger batches do not help here: fewer, larger operators would";
     (void)snprintf(line, sizeof line,
                    "inefficient: larger batches help (batch %.0f: %.2fx), as do fewer, larger "

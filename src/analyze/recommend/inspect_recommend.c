@@ -130,4 +130,6 @@ void as_inspect_recommend(struct as_inspection *in)
     find_quantization(in);
     as_inspect_recommend_more(in);
     as_findings_rank(in->recommendations, in->n_recommendations);
+    if (in->n_recommendations > AS_INSPECT_SHOWN)
+        in->n_recommendations = AS_INSPECT_SHOWN;
 }

@@ -170,17 +170,30 @@ static void advise_batch_norms(struct as_profile *p)
         });
 }
 
+static const char *const level_text[] = {
+    [AS_PEAK_L1] = "fit the L1 cache",
+    [AS_PEAK_L2] = "fit the L2 cache",
+    [AS_PEAK_L3] = "fit the L3 cache",
+    [AS_PEAK_DRAM] = "fit no cache",
+};
+_Static_assert(AS_COUNT_OF(level_text) == AS_PEAK_LEVEL_COUNT, "every level");
+
 /* Rows that are looked up: neither fusing nor a larger batch makes the table smaller. */
 static void advise_lookups(struct as_profile *p)
 {
     double share;
     size_t n;
     const struct as_profile_layer *worst = sum_op(p, "Gather", &share, &n);
-    char text[AS_TEXT_HUMAN];
+    char text[AS_TEXT_HUMAN], rows[AS_TEXT_HUMAN], level[200] = "";
 
     if (!worst || share < AS_MUCH)
         return;
     as_text_percent(text, share);
+    if (p->peaks) {
+        as_text_bytes(rows, (double)worst->step->bytes);
+        (void)snprintf(level, sizeof level, "; the rows of %.60s and its output are %s, which %s",
+                       worst->brief, rows, level_text[as_peak_level(p->peaks, worst->step->bytes)]);
+    }
     as_recommend_add(
         p, &(struct as_advice){
                .rule = "lookup-tables",
@@ -188,8 +201,8 @@ static void advise_lookups(struct as_profile *p)
                                            "shrink or quantize the table of %s: rows that fit a "
                                            "nearer cache are looked up faster",
                                            worst->brief),
-               .evidence = as_recommend_text(p, "%zu lookup%s take%s %s of the time", n,
-                                             as_plural(n), n == 1 ? "s" : "", text),
+               .evidence = as_recommend_text(p, "%zu lookup%s take%s %s of the time%s", n,
+                                             as_plural(n), n == 1 ? "s" : "", text, level),
                .gain = AS_UNKNOWN,
                .share = share,
                .confidence = ASSAY_CONFIDENCE_MEDIUM,
@@ -200,8 +213,11 @@ static void advise_lookups(struct as_profile *p)
 /* Between layers: those of inputs and outputs must be. */
 static bool is_avoidable(const struct as_profile_layer *layer)
 {
-    return layer->step->is_reorder &&
-           !(layer->step->why && strstr(layer->step->why, "of the model"));
+    static const char input[] = "an input of the model", output[] = "an output of the model";
+    const char *why = layer->step->why ? layer->step->why : "";
+
+    return layer->step->is_reorder && strncmp(why, input, sizeof input - 1) != 0 &&
+           strncmp(why, output, sizeof output - 1) != 0;
 }
 
 static void advise_reorders(struct as_profile *p)

@@ -19,15 +19,15 @@ static const char *tell_trial(struct as_profile *p, const char *why)
 
     as_text_ns(tried, t->threads_ns, AS_TIME_AUTO);
     as_text_ns(used, t->against_ns, AS_TIME_AUTO);
-    return as_recommend_text(p,
-                             "interleaved with it, an inference takes %s on %u thread%s and %s on "
-                             "%u, of neighbors %.2fx%s",
-                             tried, t->threads, as_plural(t->threads), used, t->against, t->factor,
-                             why);
+    return as_recommend_text(
+        p,
+        "interleaved, an inference takes %s on %u thread%s and %s on %u (median "
+        "ratio of neighboring pairs %.2fx)%s",
+        tried, t->threads, as_plural(t->threads), used, t->against, t->factor, why);
 }
 
 /* Layers so short that handing them to several threads costs more than it saves: measured, one
- * thread in turns with those of the profile. */
+ * thread interleaved with those of the profile. */
 static void advise_fewer_threads(struct as_profile *p)
 {
     const struct as_thread_trial *t = &p->data->trial;

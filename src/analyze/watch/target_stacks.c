@@ -173,7 +173,7 @@ void as_target_bound_stacks(struct as_target *target)
 
     if (!target->heap_known)
         return;
-    if (by_site)
+    if (target->heap.unplaced == 0 && target->places_left_out == 0)
         fit_to_sites(target);
     for (size_t i = 0; i < target->n_traces; i++) {
         struct as_heap_trace *trace = &target->trace[i];

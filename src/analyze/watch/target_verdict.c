@@ -369,15 +369,14 @@ static bool is_slight(const struct as_target *p, const struct as_target_growth *
            g->net_bytes < SLIGHT * largest(of);
 }
 
-/* Every block was counted and their bytes did not grow, and there are enough of them to hold what
- * resident memory grew by: then pages of blocks that were there are written to for the first time.
- */
+/* Every block was counted, their bytes did not grow, and they are as much as all that is resident:
+ * then pages of blocks that were there before are written to for the first time. */
 static bool is_of_touching(const struct as_target_findings *f, const struct as_target *p,
                            const struct as_target_growth *g)
 {
     if (!g->of_processes || g->counts || f->heap_in_part || p->n_heaps != 1 || !all_counted(p, g) ||
         (double)p->heap.mapped_live_bytes >= SITES_EXPLAIN * g->net_bytes ||
-        largest(&p->heap_live) < g->net_bytes)
+        largest(&p->heap_live) < largest(&p->anon) - LITTLE_LEFT * g->net_bytes)
         return false;
     for (size_t i = 0; i < f->n_growths; i++)
         if (strcmp(f->growth[i].key, "heap_live") == 0)
@@ -495,7 +494,9 @@ static bool tell_open(struct as_target_findings *f, const struct as_target *p,
         if ((counts && !g->counts) || g->verdict != AS_GROWTH_NONE || !is_open(f, p, g, sum))
             continue;
         /* Twice as many steps have been enough, and no less than eight. */
-        need = g->judged * (g->open_steps < STEPS_ENOUGH / 2 ? STEPS_ENOUGH / g->open_steps : 2);
+        need = g->open_steps < STEPS_ENOUGH / 2
+                   ? (g->judged * STEPS_ENOUGH + g->open_steps - 1) / g->open_steps
+                   : 2 * g->judged;
         if (g->counts)
             (void)snprintf(rise, sizeof rise, "%.0f", g->open_rise);
         else

@@ -273,11 +273,12 @@ static void look_back(struct as_latency_run *out, const struct as_latency_option
     double n = (double)o->n_earlier, factor, middle;
 
     if (o->n_earlier < 2 || !(o->earlier_spread >= 0) || !(o->earlier_median_ns > 0) ||
-        !(out->figures.summary.median > 0))
+        !(o->earlier_degrees > 0) || !(out->figures.summary.median > 0))
         return;
     out->n_earlier = o->n_earlier;
     out->earlier_spread = o->earlier_spread;
-    factor = exp(as_student_point(o->level, n - 1) * o->earlier_spread * sqrt(1 + 1 / n));
+    factor =
+        exp(as_student_point(o->level, o->earlier_degrees) * o->earlier_spread * sqrt(1 + 1 / n));
     /* This run is one of n + 1. */
     middle = exp((n * log(o->earlier_median_ns) + log(out->figures.summary.median)) / (n + 1));
     out->between_low_ns = middle / factor;

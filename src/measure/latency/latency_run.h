@@ -98,6 +98,7 @@ struct as_latency_options {
     size_t n_earlier;      /* runs of the same thing before this one, */
     double earlier_spread; /* and the spread of the logarithms of their medians */
     double earlier_median_ns; /* and the middle of these */
+    double earlier_degrees;   /* of freedom of the spread */
     bool no_batch;            /* a sample is one call, however short */
     bool whole_process;       /* what is measured has threads: watch events of all of them */
     const struct as_interference_source *source; /* NULL: the machine */

@@ -92,7 +92,8 @@ struct as_profile_data {
     size_t n_steps;
     struct as_structure *structures; /* of the graph, one of each kind */
     size_t n_structures;
-    struct as_thread_trial trial; /* one thread against those of the profile, when that was tried */
+    struct as_thread_trial
+        trial; /* other threads against those of the profile, when that was tried */
     bool memory_counted;
     const char *why_no_memory;
     uint64_t held_bytes;       /* constants as the engine keeps them */

@@ -14,7 +14,8 @@
 #define SCHEMA    "assay.run_history"
 #define MAX_BYTES 65536
 
-enum { FEW = 8 }; /* too few for the middle half of them */
+enum { FEW = 8 };              /* too few for the middle half of them */
+#define MIDDLE_HALF_WORTH 0.37 /* efficiency of the median distance, of the deviation's */
 
 static bool is_sane(double median_ns, double unix_s)
 {
@@ -128,4 +129,13 @@ double as_run_history_median(const struct as_run_history *history)
     memcpy(sorted, history->median_ns, history->n * sizeof *sorted);
     as_sort_f64(sorted, history->n, scratch);
     return as_sorted_median(&view);
+}
+
+double as_run_history_degrees(const struct as_run_history *history)
+{
+    double n = (double)history->n;
+
+    if (history->n < AS_HISTORY_LEAST)
+        return AS_UNKNOWN;
+    return (n - 1) * (history->n < FEW ? 1 : MIDDLE_HALF_WORTH);
 }

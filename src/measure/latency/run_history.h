@@ -35,6 +35,9 @@ AS_MUST_USE int as_run_history_save(const struct as_run_history *history, const 
  * than AS_HISTORY_LEAST. */
 double as_run_history_spread(const struct as_run_history *history);
 
+/* How many independent deviations that spread is worth: of the middle half 37 in 100. */
+double as_run_history_degrees(const struct as_run_history *history);
+
 /* The median of the medians; NaN with fewer than AS_HISTORY_LEAST. */
 double as_run_history_median(const struct as_run_history *history);
 

@@ -99,7 +99,8 @@ int as_thread_trial_run(struct as_thread_trial *out, const char *spec,
     close_side(&other);
     if (rc == ASSAY_OK || rc == ASSAY_ERR_NOMEM)
         return rc;
-    *err = (struct assay_error){0};
+    if (err)
+        *err = (struct assay_error){0};
     return ASSAY_OK;
 }
 
@@ -110,7 +111,8 @@ int as_thread_trial_best(struct as_thread_trial *best, const char *spec,
     int rc = ASSAY_OK;
 
     *best = (struct as_thread_trial){.threads = most, .against = most, .factor = 1};
-    for (unsigned n = 1; n < most && rc == ASSAY_OK; n *= 2) {
+    for (unsigned n = 1; n < most && rc == ASSAY_OK && !as_stop_asked(options->latency.stop);
+         n *= 2) {
         struct as_thread_trial trial;
 
         rc = as_thread_trial_run(&trial, spec, options, n, most, err);

@@ -1,5 +1,5 @@
 /* measure/latency/thread_trial.h - whether other numbers of threads run a model faster: each timed
- * in turns with the number that is used, so that a busy machine slows both alike. */
+ * interleaved with the number that is used, so that a busy machine slows both alike. */
 #ifndef AS_MEASURE_LATENCY_THREAD_TRIAL_H
 #define AS_MEASURE_LATENCY_THREAD_TRIAL_H
 

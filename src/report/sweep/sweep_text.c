@@ -101,19 +101,18 @@ static bool counts_inferences(const struct as_sweep *s)
     return false;
 }
 
-/* How to look into a setting of batch and threads. */
+/* How to look into a setting of batch and threads; other options are as they were given. */
 static void put_command(const struct as_sweep_report *report, size_t row, struct as_page *page)
 {
-    const struct as_sweep_options *o = report->sweep->run->options;
-    char line[400];
-    int size = snprintf(line, sizeof line, "assay profile %.250s", report->model);
+    const struct as_sweep_point *point = report->sweep->rows[row].point;
+    char batch[40] = "";
 
-    if (!report->sweep->same_work || size < 0)
+    if (!report->sweep->same_work)
         return;
-    for (size_t i = 0; i < o->n_axes && (size_t)size < sizeof line; i++)
-        size += snprintf(line + size, sizeof line - (size_t)size, " --%s %lld", o->axes[i].name,
-                         (long long)o->axes[i].values[report->sweep->rows[row].point->place[i]]);
-    as_page_pair(page, AS_STYLE_DIM, NULL, "%s", as_page_name(page, line));
+    if (!point->batch_unknown)
+        (void)snprintf(batch, sizeof batch, " --batch %llu", (unsigned long long)point->batch);
+    as_page_pair(page, AS_STYLE_DIM, NULL, "assay profile %s%s --threads %u",
+                 as_page_name(page, report->model), batch, point->threads);
 }
 
 /* The setting that answers soonest, where it is not the one with the most throughput. */
