@@ -265,9 +265,10 @@ static int bind_batch_of(const struct binding *b, struct as_value *value, int ax
     if (value->type.dims[axis] == AS_DIM_UNKNOWN) {
         struct symbol *s = find_symbol(b, value, axis);
 
-        /* What --dim says of the batch itself must agree. */
-        if (value == first || (s->value == AS_DIM_UNKNOWN &&
-                               (!s->name[0] || strcmp(s->name, symbol_at(first, at)) == 0)))
+        /* What --dim says of the batch itself must agree, and stays where it comes from. */
+        if ((value == first && s->value != b->options->batch) ||
+            (s->value == AS_DIM_UNKNOWN &&
+             (!s->name[0] || strcmp(s->name, symbol_at(first, at)) == 0)))
             return bind_symbol(b, s, b->options->batch, "--batch");
         return ASSAY_OK;
     }
