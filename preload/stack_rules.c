@@ -56,8 +56,8 @@ static uintptr_t place(const struct as_cursor *c)
 /* The loaded, not writable segment that its index is in. */
 static bool find_segment(const struct as_unwind_module *m, struct span *out)
 {
-    Elf64_Ehdr header;
-    Elf64_Phdr segment;
+    Elf64_Ehdr header = {.e_phnum = 0};
+    Elf64_Phdr segment = {.p_type = PT_NULL};
 
     if (m->end - m->start < PAGE)
         return false;
@@ -99,7 +99,7 @@ bool as_unwind_read(void *to, uintptr_t from, size_t size)
 
 static bool can_be_read(uintptr_t at)
 {
-    char byte;
+    char byte = 0;
 
     return as_unwind_read(&byte, at, 1);
 }
@@ -288,7 +288,7 @@ static bool look_up(const struct as_unwind_module *m, const struct span *segment
         return false;
     for (high = (uint32_t)n; low < high;) {
         uint32_t middle = low + (high - low) / 2;
-        int32_t begin;
+        int32_t begin = 0;
 
         if (!as_unwind_read(&begin, place(&c) + (size_t)middle * 8, sizeof begin))
             return false;
@@ -299,7 +299,7 @@ static bool look_up(const struct as_unwind_module *m, const struct span *segment
     }
     *out = 0;
     if (low > 0) {
-        int32_t where;
+        int32_t where = 0;
 
         if (!as_unwind_read(&where, place(&c) + ((size_t)low - 1) * 8 + 4, sizeof where))
             return false;

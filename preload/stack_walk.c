@@ -148,7 +148,8 @@ struct walk {
 static bool face_of(const struct as_unwind_module *m, uint64_t *face)
 {
     const uint64_t prime = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t h[4] = {m->start, m->end, m->index, m->bias}, word[FACE_BYTES / sizeof(uint64_t)];
+    uint64_t h[4] = {m->start, m->end, m->index, m->bias},
+             word[FACE_BYTES / sizeof(uint64_t)] = {0};
 
     if (m->end - m->start < PAGE || !as_unwind_read(word, m->start, sizeof word))
         return false;
@@ -211,7 +212,7 @@ static struct as_unwind_rule find_rule(struct walk *w)
 static uintptr_t end_of_readable(uintptr_t at)
 {
     uintptr_t end = (at | (PAGE - 1)) + 1;
-    char byte;
+    char byte = 0;
 
     for (unsigned i = 0; i < OTHER_PAGES && as_unwind_read(&byte, end, 1); i++)
         end += PAGE;
@@ -233,7 +234,7 @@ static uintptr_t top_of(uintptr_t at)
 
 static bool load(struct walk *w, uintptr_t from, uintptr_t at, uintptr_t *out)
 {
-    char byte;
+    char byte = 0;
 
     if (at < from || at > w->top - sizeof *out || at % sizeof *out != 0)
         return false;
