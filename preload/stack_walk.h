@@ -17,7 +17,8 @@ struct as_unwound {
 void as_unwind_start(const void *stack_end);
 
 /* From the frame at `frame` (as __builtin_frame_address(0)) outwards, without addresses in
- * [skip_from, skip_to). False: the stack is not a simple one, what is in `out` is of no use. */
+ * [skip_from, skip_to). False: it ends at a frame that is not a simple one,
+ * and `out` has what was found before. */
 bool as_unwind(const void *frame, uintptr_t skip_from, uintptr_t skip_to, struct as_unwound *out);
 
 /* Gives its memory back: stacks are not walked any more. */

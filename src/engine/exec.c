@@ -676,6 +676,8 @@ int as_exec_run(struct as_exec *x)
     } else {
         rc = run_steps(x, plan);
     }
+    if (p->has_library && as_provider_onednn.end)
+        as_provider_onednn.end(p);
     for (uint32_t i = 0; i < p->n_plans && x->run > 0; i++)
         p->plans[i].ran_varies |= p->plans[i].n_ran != p->plans[i].n_before;
     drop_works(x, NULL);

@@ -153,6 +153,7 @@ struct as_provider {
     int (*open)(struct as_exec_plan *p, struct assay_error *err);
     void (*close)(struct as_exec_plan *p);
     void (*begin)(struct as_exec_plan *p); /* before each run: threads; or NULL */
+    void (*end)(struct as_exec_plan *p); /* after it: those of the last step are not left behind */
     /* Hands its threads a piece of work that is nothing; NULL: it has none. */
     void (*hand_over)(struct as_exec_plan *p);
     /* Takes a static step of the plan that is being prepared: sets state, impl, and the layouts and

@@ -11,7 +11,7 @@
 #define GAP_NS   50000   /* between two pieces of work: threads have gone to sleep, or nearly */
 #define LEAST_NS 4000    /* nobody is handed work in less */
 #define MOST_NS  1000000 /* more is a machine that is busy right now */
-#define MARGIN   1.5     /* what sharing must save, in what it costs */
+#define MARGIN   4       /* what sharing must save, in what it costs */
 
 /* Of one thread. */
 #define ELEMENTS_PER_NS   1.5 /* simple ones; others take `weight` times as long */

@@ -24,7 +24,7 @@
 #define MIN_WINDOW   3
 #define MAX_WINDOW   10
 #define RANGES       82 /* the detector's window is such a part of a series, where that is short */
-#define LEAST_PART   0.02 /* of a series: less is no rise */
+#define LEAST_PART   0.02 /* of a series: less does not count as a rise */
 #define LEAST_COUNT  8    /* descriptors or threads more than at first: fewer are no leak yet */
 
 const char *as_findings_say(struct as_target_findings *f, const char *fmt, ...)

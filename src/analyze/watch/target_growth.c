@@ -46,7 +46,7 @@ bool as_growth_rested(const double *seconds, size_t n, double stop)
            seconds[n - 1] - stop >= RESTED * (seconds[n - 1] - seconds[0]);
 }
 
-#define START_UP   0.15 /* of the time: what it takes then is no growth */
+#define START_UP   0.15 /* of the time: what it takes then does not count as growth */
 #define FEW_STEPS  3u
 #define ONE_STEP   0.6  /* of the rise: it rose once */
 #define SMALL_STEP 0.05 /* of the rise: less is none */

@@ -247,6 +247,12 @@ static void begin(struct as_exec_plan *p)
     as_onednn_threads(p, 0);
 }
 
+/* The number of threads belongs to the calling thread, whose program may use OpenMP too. */
+static void end(struct as_exec_plan *p)
+{
+    as_onednn_threads(p, 0);
+}
+
 static void drop(void *state)
 {
     struct as_dnn_state *s = state, *next;
@@ -414,6 +420,7 @@ const struct as_provider as_provider_onednn = {
     .open = as_onednn_open,
     .close = as_onednn_close,
     .begin = begin,
+    .end = end,
     .hand_over = as_onednn_hand_over,
     .prepare = prepare,
     .prepare_reorder = prepare_reorder,

@@ -24,7 +24,7 @@ static bool push(struct product *f, uint32_t value, unsigned times)
     return true;
 }
 
-/* Puts the factors of one operation in place of what it makes; false: it is no product. */
+/* Puts the factors of one operation in place of what it makes; false: it is not a product. */
 static bool open_op(const struct as_pattern_graph *g, const struct as_pattern_op *op,
                     struct product *f)
 {

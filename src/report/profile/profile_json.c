@@ -644,7 +644,7 @@ static const struct as_json_field phase_model_fields[] = {
 };
 static const struct as_json_shape phase_model_shape = AS_SHAPE(D, phase_model_fields);
 
-/* The second phase: of the machine and the configuration the document has told. */
+/* The second phase: the machine and the configuration stand in the document already. */
 static const struct as_json_field decode_fields[] = {
     AS_FIELD_INLINE(struct document, data, &phase_model_shape),
     AS_FIELD_BEHIND(struct document, "latency", data, &latency_shape),
